@@ -62,7 +62,7 @@ func ParseRef(s string) (Ref, error) {
 	return r, nil
 }
 
-// parseHex parses what Hex returns.
+// parseHex parses the digits that Hex returns.
 func parseHex(digits string) (r Ref, ok bool) {
 	if len(digits) != 2*len(r) || strings.ToLower(digits) != digits {
 		return r, false
@@ -88,26 +88,26 @@ type Reader interface {
 // Store reads and writes blobs.
 type Store interface {
 	Reader
-	// Put stores bytes and returns their reference. They are then durable, so that a record may refer to them. It does
-	// not write a blob that is already there.
+	// Put stores bytes and returns their reference. The bytes are then durable, so that a record may refer to them. A blob that is already
+	// there is not written again.
 	Put(ctx context.Context, b []byte) (Ref, error)
 }
 
 // Keeper is a place that keeps logs together with the blobs that they refer to, such as a backend.
 type Keeper interface {
-	// Blobs gives the blobs for the log of that name. Reading may be limited to those that it refers to, and to those that its
-	// writers had: a blob that is put has its bytes, a reference does not.
+	// Blobs returns the blobs for the log of that name. Reading may be limited to the blobs that the log refers to and whose bytes its
+	// writers had: a writer that puts a blob has its bytes, one that only writes a reference may not.
 	Blobs(log string) Store
 }
 
 // Finder is a Reader that answers for many blobs in one step. Stores behind a network need it.
 type Finder interface {
-	// Missing gives those of the references that have no blob, in the order given. It is for a program that is about to put
-	// them: a Store that limits reading may report a blob as missing that is there.
+	// Missing returns the references that have no blob, in the order given. It is for a program that is about to put these blobs: a Store
+	// that limits reading may report a blob as missing that is there.
 	Missing(ctx context.Context, refs []Ref) ([]Ref, error)
 }
 
-// Missing gives the references that have no blob in any Reader; see Finder.
+// Missing returns the references that have no blob, of any Reader; see Finder.
 func Missing(ctx context.Context, s Reader, refs []Ref) ([]Ref, error) {
 	if f, ok := s.(Finder); ok {
 		return f.Missing(ctx, refs)

@@ -33,7 +33,7 @@ func TestRef(t *testing.T) {
 	}
 }
 
-// FuzzParseRef: a parsed reference has exactly its text, and names a plain file.
+// FuzzParseRef: a parsed reference has exactly the parsed text, and names a plain file.
 func FuzzParseRef(f *testing.F) {
 	f.Add("blob:sha256:" + hi)
 	f.Add("blob:sha256:../x")
@@ -69,7 +69,7 @@ func TestDir(t *testing.T) {
 			t.Fatalf("Put: %s, %v", r, err)
 		}
 		if len(b) > 0 {
-			b[0] = '!' // the caller's bytes are the caller's
+			b[0] = '!' // the caller may change its bytes
 		}
 		got, err := blob.Get(ctx, s, r)
 		if err != nil || string(got) != content {

@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// Dir keeps blobs in a folder, one file each, named by its hash. Agents use this layout.
+// Dir keeps blobs in a folder, one file each, named by its hash. The agents use the same layout.
 type Dir struct {
 	path string
 	fs   durable.FS

@@ -24,7 +24,7 @@ type Item struct {
 	// Time is when it was last written.
 	Time time.Time
 
-	// Names are those of its files: agents give some blobs a second name with an extension.
+	// Names are the names of its files: agents give some blobs a second name with an extension.
 	Names []string
 }
 
@@ -35,7 +35,7 @@ type Lister interface {
 	List(ctx context.Context) iter.Seq2[Item, error]
 	// Remove removes a blob if it was last written earlier than before. A newer one may be about to be referenced.
 	Remove(ctx context.Context, i Item, before time.Time) (removed bool, err error)
-	// Content returns the bytes of a blob, also if they are not what its name says.
+	// Content returns the bytes of a blob, even if their hash is wrong.
 	Content(ctx context.Context, i Item) ([]byte, error)
 	// Restore makes the files of a blob that was removed. One that is there stays.
 	Restore(ctx context.Context, i Item, content []byte) error
@@ -106,11 +106,12 @@ func (d *Dir) item(names []string) (Item, error) {
 	return i, nil
 }
 
-// gonePrefix begins the name of a blob while it is removed. It is a temporary name, so that one left by a crash is swept.
+// gonePrefix is the prefix of a blob's name while the blob is being removed. It makes a temporary name, so that a file left by a crash is
+// swept.
 const gonePrefix = ".treeline-tmp-gone-"
 
-// Remove implements Lister. It renames each file and then checks its time: a Put after the rename makes a new file, and one
-// before it shows in the time. If one of the files stays, all get their names back: a reference needs the one without extension.
+// Remove implements Lister. It renames each file and then checks its time: a Put after the rename makes a new file, and one before it shows
+// in the time. If one of the files stays, all get their names back: a reference needs the name without an extension.
 func (d *Dir) Remove(_ context.Context, i Item, before time.Time) (removed bool, err error) {
 	path := func(name string) string { return filepath.Join(d.path, name) }
 	var away []string
@@ -139,7 +140,7 @@ func (d *Dir) Remove(_ context.Context, i Item, before time.Time) (removed bool,
 	return removed, err
 }
 
-// Content implements Lister. Of several files it is the first that is what its name says, or else the first.
+// Content implements Lister. Of several files it returns the first with the right hash, or else the first.
 func (d *Dir) Content(_ context.Context, i Item) (content []byte, err error) {
 	for n, name := range i.Names {
 		b, readErr := d.read(name)
@@ -166,7 +167,7 @@ func (d *Dir) read(name string) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, 0, info.Size))
 }
 
-// Restore implements Lister. A name that is not one of the blob is an error: it may come from a file.
+// Restore implements Lister. A name that does not belong to the blob is an error: it may come from a file.
 func (d *Dir) Restore(_ context.Context, i Item, content []byte) error {
 	if err := durable.MkdirAll(d.fs, d.path, 0o700); err != nil {
 		return err

@@ -87,7 +87,7 @@ func TestPutMakesAnOldBlobYoung(t *testing.T) {
 	}
 }
 
-// A blob with two names keeps both if one of them was written again, or cannot be removed.
+// A blob with two names keeps both if one of the files was written again, or cannot be removed.
 func TestRemoveAllNamesOrNone(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -123,7 +123,7 @@ func TestRemoveAllNamesOrNone(t *testing.T) {
 	}
 }
 
-// The content of a blob is that of the file that is whole, also if a crash damaged the other one.
+// The content of a blob comes from the file that is whole, even if a crash damaged the other one.
 func TestContentOfWholeFile(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -17,8 +17,8 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// The log of noted folders lies in treeline's state folder: the folders outside of the agents' own in which sessions were
-// written, and those that garbage collection found sessions in. Records of one folder add up.
+// The log of noted folders lies in treeline's state folder. It has the folders outside of the agents' own in which sessions were written,
+// and those in which garbage collection found sessions. Records of one folder are merged.
 const foldersLog = "folders.jsonl"
 
 // Notes are the noted folders of a machine. Their methods may be called from several goroutines at once.
@@ -30,11 +30,11 @@ type Notes struct {
 	known map[string][]string // the sessions of each folder that this process has noted
 }
 
-// New gives the notes in state, treeline's own folder. Without one nothing is noted.
+// New returns the notes in state, treeline's own folder. If state is "", nothing is noted.
 func New(m *place.Machine, state string) *Notes { return &Notes{m: m, state: state} }
 
-// mostNoted is how many sessions of a folder are noted as they are written: enough to recognize the folder. Garbage collection
-// notes more.
+// mostNoted is how many sessions of a folder are noted when they are written: enough to recognise the folder. Garbage collection notes
+// more.
 const mostNoted = 16
 
 // NoteFolder remembers that a session is written at path, so that garbage collection keeps the blobs that it refers to.
@@ -45,20 +45,20 @@ func (n *Notes) NoteFolder(ctx context.Context, path string) error {
 	return err
 }
 
-// NoteNew is NoteFolder for a session whose log does not exist yet. Unlike NoteFolder it does not rely on the note of another
-// process for the same session: that process may take its own back.
+// NoteNew is NoteFolder for a session whose log does not exist yet. Unlike NoteFolder it does not rely on another process's note of the
+// same session: that process may take it back.
 func (n *Notes) NoteNew(ctx context.Context, path string) (Note, error) {
 	return n.note(ctx, path, true)
 }
 
-// Note is what NoteNew added. The zero value is nothing.
+// Note is what NoteNew added. The zero value stands for nothing.
 type Note struct {
 	notes        *Notes
 	folder, name string
 	forgotten    bool // the folder was forgotten before
 }
 
-// TakeBack removes the note of a session that could not be created. The notes of others stay: also a folder with so many that
+// TakeBack removes the note of a session that could not be created. Notes of other processes stay. So does a folder with so many notes that
 // another process may have added none of its own.
 func (t Note) TakeBack(ctx context.Context) error {
 	if t.notes == nil {
@@ -84,7 +84,7 @@ func (t Note) TakeBack(ctx context.Context) error {
 	})
 }
 
-// note notes a session and its folder. fresh: the session is noted even if there is a note of it.
+// note notes a session and its folder. fresh: the session is noted even if it already has a note.
 func (n *Notes) note(ctx context.Context, path string, fresh bool) (added Note, err error) {
 	if n.state == "" || n.m.ReadOnly() || path == "" || backend.Scheme(path) != "" {
 		return added, nil
@@ -122,13 +122,13 @@ func (n *Notes) note(ctx context.Context, path string, fresh bool) (added Note, 
 	if n.known == nil {
 		n.known = map[string][]string{}
 	}
-	if noted := n.known[folder]; !slices.Contains(noted, name) { // the log was asked above: another process may have forgotten the folder
+	if noted := n.known[folder]; !slices.Contains(noted, name) { // another process may have forgotten the folder since it was noted: the log was checked above
 		n.known[folder] = append(noted, name)
 	}
 	return added, nil
 }
 
-// appendFolder adds a session and its folder to the log, unless they are in it. forgotten: the log had the folder as forgotten.
+// appendFolder adds a session and its folder to the log, unless the log has them. forgotten: the folder was forgotten in the log.
 func appendFolder(ctx context.Context, b backend.Backend, folder, name string, fresh bool) (wrote, forgotten bool, err error) {
 	record, err := json.Marshal(place.NotedFolder{Folder: folder, Seen: []string{name}})
 	if err != nil {
@@ -158,7 +158,7 @@ func appendFolder(ctx context.Context, b backend.Backend, folder, name string, f
 	return wrote, forgotten, err
 }
 
-// retryFolders changes the log, again if another process was faster.
+// retryFolders changes the log, and tries again if another process wrote first.
 func retryFolders(change func() error) (err error) {
 	for range 50 {
 		if err = change(); !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrExist) {
@@ -168,7 +168,7 @@ func retryFolders(change func() error) (err error) {
 	return fmt.Errorf("%s: %w", foldersLog, err)
 }
 
-// readFolders reads the log that Stat gave. A line that is not ours is an error: its meaning is unknown.
+// readFolders reads the log that Stat returned. A line that is not ours is an error: its meaning is unknown.
 func readFolders(ctx context.Context, b backend.Backend, at backend.Log, err error) (map[string]*place.NotedFolder, error) {
 	if err != nil {
 		return nil, err
@@ -188,9 +188,9 @@ func readFolders(ctx context.Context, b backend.Backend, at backend.Log, err err
 				f.Seen = append(old.Seen, f.Seen...)
 			}
 			known[f.Folder] = &f
-		case r.Torn: // a torn note was never relied on
+		case r.Torn: // no program relied on a torn note
 		default:
-			// Blobs of a folder that is overlooked would be removed.
+			// If the folder were ignored, its blobs would be removed.
 			return nil, fmt.Errorf("%s: the record at byte %d names no folder", foldersLog, r.Offset)
 		}
 	}
@@ -222,8 +222,8 @@ func (n *Notes) Folders(ctx context.Context) ([]place.NotedFolder, error) {
 	return sorted(known), err
 }
 
-// ChangeFolders changes the notes. The log is rewritten as a whole; what others note meanwhile is a conflict, and change is
-// called again.
+// ChangeFolders changes the notes. The log is rewritten as a whole. If another process adds a note meanwhile, that is a conflict, and
+// change is called again.
 func (n *Notes) ChangeFolders(ctx context.Context, change func([]place.NotedFolder) []place.NotedFolder) error {
 	b, err := n.m.OpenWriting(n.state, backend.DurabilityAlways)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// Sessions are counted, not calls: a session that stores many blobs leaves room for the notes of others.
+// Sessions are counted, not calls: a session that stores many blobs leaves room for notes of other sessions.
 func TestNoteEachSession(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
@@ -34,7 +34,7 @@ func TestNoteEachSession(t *testing.T) {
 	}
 }
 
-// A note that is taken back is gone, and those of others stay, also of the same session.
+// A note that is taken back is gone; notes of other processes stay, even of the same session.
 func TestTakeBack(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
@@ -69,7 +69,7 @@ func TestTakeBack(t *testing.T) {
 	seen("c.jsonl", "a.jsonl", "b.jsonl")
 	w.Must(again.TakeBack(t.Context()))
 
-	// A folder that was forgotten is so again.
+	// A folder that had been forgotten is forgotten again.
 	forgotten := []place.NotedFolder{{Folder: w.At("alone"), Forgotten: true}}
 	w.Must(ours.ChangeFolders(t.Context(), func([]place.NotedFolder) []place.NotedFolder { return forgotten }))
 	again, err = ours.NoteNew(t.Context(), w.At("alone/c.jsonl"))

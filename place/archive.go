@@ -14,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// archive is a root of Options that keeps the logs of many stores; see backend.Driver.Archive. A source of it is a folder
-// ORIGIN/SOURCE. Its logs have the names that they have in the place that they come from.
+// archive is a root of Options that keeps the logs of many machines; see backend.Driver.Archive. A source of it is a folder ORIGIN/SOURCE.
+// Its logs have the names that they have in the place that they come from.
 type archive struct {
 	// shown is the prefix of paths. given is the URL that the driver opens, which may hold a password.
 	shown, given string
@@ -23,7 +23,7 @@ type archive struct {
 	below string
 }
 
-// noOrigin stands for the origin of a machine without an identity. It is not a valid origin, so no log is there.
+// noOrigin is the origin of a machine without an identity. It is not a valid origin, so no log is there.
 const noOrigin = "unknown"
 
 // CheckRoots returns what is wrong with Options.Roots, and whether one of them is an archive.
@@ -54,7 +54,7 @@ func Origins(ctx context.Context, drivers []backend.Driver, root string) ([]stri
 	if err != nil || !ok {
 		return nil, err
 	}
-	d, _ := backend.FindDriver(drivers, a.given) // readArchive has found it
+	d, _ := backend.FindDriver(drivers, a.given) // readArchive has found the driver
 	b, err := d.Open(a.given, backend.OpenOptions{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.shown, err)
@@ -66,7 +66,7 @@ func Origins(ctx context.Context, drivers []backend.Driver, root string) ([]stri
 	return list, nil
 }
 
-// takeRoots finds the archives among the roots, and replaces them by what is shown of them.
+// takeRoots finds the archives among the roots, and replaces them by their URLs without passwords.
 func (m *Machine) takeRoots() {
 	m.opt.Roots = slices.Clone(m.opt.Roots)
 	for i, root := range m.opt.Roots {
@@ -76,7 +76,7 @@ func (m *Machine) takeRoots() {
 		a, ok, err := readArchive(m.opt.Drivers, root)
 		switch {
 		case err != nil:
-			m.opt.Roots[i] = backend.Scheme(root) + "://" // CheckRoots says what is wrong
+			m.opt.Roots[i] = backend.Scheme(root) + "://" // CheckRoots returns what is wrong
 		case ok:
 			m.opt.Roots[i] = a.shown
 			if m.opt.From != "" && a.below == "" {
@@ -87,7 +87,7 @@ func (m *Machine) takeRoots() {
 	}
 }
 
-// readArchive takes the URL of an archive apart; ok is false if it is a place of another kind.
+// readArchive parses the URL of an archive; ok is false if it is not one.
 func readArchive(drivers []backend.Driver, url string) (a archive, ok bool, err error) {
 	d, err := backend.FindDriver(drivers, url)
 	if err != nil {
@@ -110,8 +110,8 @@ func readArchive(drivers []backend.Driver, url string) (a archive, ok bool, err 
 	return a, true, err
 }
 
-// Shown gives a path as people may see it: of a log in an archive without a password, and without what only says how to
-// connect. Any other path stays as it is.
+// Shown returns a path as people may see it. The path of a log in an archive loses its password and what only says how to connect; any
+// other path stays as it is.
 func (m *Machine) Shown(path string) string {
 	if _, _, ok := m.inArchive(path); ok {
 		return path
@@ -134,7 +134,7 @@ func Shown(drivers []backend.Driver, path string) string {
 	return Join(a.shown, a.below)
 }
 
-// inArchive gives the archive that a shown path lies in, and what the path is below it.
+// inArchive returns the archive that a shown path lies in, and the rest of the path below it.
 func (m *Machine) inArchive(path string) (a archive, below string, ok bool) {
 	for _, a := range m.archives {
 		if below, ok := Below(a.shown, path); ok {
@@ -144,8 +144,7 @@ func (m *Machine) inArchive(path string) (a archive, below string, ok bool) {
 	return archive{}, "", false
 }
 
-// sourceOf gives the source of an archive that a path lies in, and the name below it. ok is false for a path outside of
-// sources.
+// sourceOf returns the source of an archive that a path lies in, and the name below it. ok is false for a path outside of sources.
 func (m *Machine) sourceOf(path string) (src Source, name string, ok bool) {
 	a, below, ok := m.inArchive(path)
 	if !ok {
@@ -159,21 +158,21 @@ func (m *Machine) sourceOf(path string) (src Source, name string, ok bool) {
 	return m.archived(a, origin, source), name, true
 }
 
-// archived is a source of an archive. Its name begins with that of its dialect.
+// archived returns a source of an archive. Its name begins with that of its dialect.
 func (m *Machine) archived(a archive, origin, source string) Source {
 	name, _, _ := strings.Cut(source, ".")
 	d, err := m.Dialect(name)
 	if err != nil {
-		d = m.opt.Dialects[0] // a newer program wrote the source; its logs may still be recognised by content
+		d = m.opt.Dialects[0] // a newer program wrote the source; its logs may still be detected by their content
 	}
 	return Source{
 		Dialect: d, Assumed: err != nil, Root: dialect.Root{Sessions: Join(a.shown, origin, source)}, Why: WhyAsked, Origin: origin,
 	}
 }
 
-// sourcesOf lists the sources of an archive. If that fails, it is one source with the error.
+// sourcesOf lists the sources of an archive. If that fails, it returns one source with the error.
 func (m *Machine) sourcesOf(a archive) []Source {
-	ctx := context.Background() // the driver has its own time limit for a server that cannot be reached
+	ctx := context.Background() // the driver limits the time for a server that cannot be reached
 	fail := func(err error) []Source {
 		return []Source{{
 			Dialect: m.opt.Dialects[0], Assumed: true, Root: dialect.Root{Sessions: a.shown}, Why: WhyAsked,
@@ -223,7 +222,7 @@ func (m *Machine) sourcesOf(a archive) []Source {
 	return list
 }
 
-// Shelf is a backend with the logs of sources, for callers that follow all of them. An archive is one shelf, also for sources
+// Shelf is a backend with the logs of sources, for callers that follow all of them. An archive is one shelf, which also has the sources
 // that it gets later. Any other source is a shelf of its own.
 type Shelf struct {
 	Backend backend.Backend
@@ -231,11 +230,11 @@ type Shelf struct {
 	Dir string
 	// Owns reports whether a log of that name is a session's.
 	Owns func(name string) bool
-	// Path is what people call a log. InSource is its name in its source.
+	// Path returns the path of a log for people. InSource returns its name in its source.
 	Path, InSource func(name string) string
 }
 
-// Shelves gives the backends of all sources. It fails if an archive cannot be reached.
+// Shelves returns the backends of all sources. It fails if an archive cannot be reached.
 func (m *Machine) Shelves(ctx context.Context) (list []Shelf, err error) {
 	for _, a := range m.archives {
 		dir := Join(a.shown, a.below)
@@ -273,7 +272,7 @@ func (m *Machine) Shelves(ctx context.Context) (list []Shelf, err error) {
 	return list, nil
 }
 
-// ownRoot is where new sessions of a dialect go in an archive.
+// ownRoot returns where new sessions of a dialect go in an archive.
 func (m *Machine) ownRoot(a archive, d dialect.Dialect) dialect.Root {
 	origin := m.opt.Origin
 	if origin == "" {
@@ -282,7 +281,7 @@ func (m *Machine) ownRoot(a archive, d dialect.Dialect) dialect.Root {
 	return dialect.Root{Sessions: Join(a.shown, origin, d.Name())}
 }
 
-// kept gives the blobs that an archive keeps for a log; nil if it keeps none.
+// kept returns the blobs that an archive keeps for a log; nil if it keeps none.
 func (m *Machine) kept(path string, open func(root string) (backend.Backend, error)) blob.Store {
 	src, name, ok := m.sourceOf(path)
 	if !ok || name == "" {
@@ -302,11 +301,11 @@ func (m *Machine) kept(path string, open func(root string) (backend.Backend, err
 // Origin is the identity of this machine in archives; "" if it has none yet.
 func (m *Machine) Origin() string { return m.opt.Origin }
 
-// Archived reports whether some of the roots are archives.
+// Archived reports whether one of the roots is an archive.
 func (m *Machine) Archived() bool { return len(m.archives) > 0 }
 
-// SourceName is what a source of this machine is called in an archive: the name of its dialect for the place that the agent
-// has by default, otherwise that and a hash of the place's path.
+// SourceName returns the name of a source of this machine in an archive: the name of its dialect for the agent's default place, otherwise
+// that name and a hash of the place's path.
 func SourceName(env dialect.Env, src Source) string {
 	env.Getenv = func(string) string { return "" } // a place that a variable names is not the default one
 	if roots := src.Dialect.Layout().Roots(env); len(roots) > 0 && Clean(roots[0].Sessions) == Clean(src.Root.Sessions) {
@@ -319,14 +318,14 @@ func SourceName(env dialect.Env, src Source) string {
 // ErrNoArchive is wrapped by the error for a place that does not keep the logs of many machines.
 var ErrNoArchive = errors.New("it is no archive")
 
-// OpenArchive opens an archive by its URL for writing, whether or not it is among the roots, and gives its address as people may
-// see it. Names of logs begin with their origin.
+// OpenArchive opens an archive by its URL for writing, whether or not it is among the roots, and returns its URL as people may see it.
+// Names of logs begin with their origin.
 func (m *Machine) OpenArchive(url string) (b backend.Backend, shown string, err error) {
 	a, ok, err := readArchive(m.opt.Drivers, url)
 	switch {
 	case err != nil:
 		return nil, "", err
-	case !ok && strings.ContainsAny(url, "@?"): // it may hold a password
+	case !ok && strings.ContainsAny(url, "@?"): // the URL may contain a password
 		return nil, "", fmt.Errorf("the address: %w", ErrNoArchive)
 	case !ok:
 		return nil, "", fmt.Errorf("%s: %w", url, ErrNoArchive)

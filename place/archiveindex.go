@@ -5,8 +5,8 @@ import (
 	"github.com/treeline-dev/treeline/index"
 )
 
-// OpenIndex opens the index that an archive shares with all programs that use it. It gives nil if no driver has one, or if the
-// archive is not the only place of the machine.
+// OpenIndex opens the index that an archive shares with all programs that use it. It returns nil if no driver has one, or if the archive is
+// not the machine's only place.
 func (m *Machine) OpenIndex(drivers []index.Driver) (index.Shared, error) {
 	if len(m.archives) != 1 || len(m.opt.Roots) != 1 {
 		return nil, nil
@@ -19,7 +19,7 @@ func (m *Machine) OpenIndex(drivers []index.Driver) (index.Shared, error) {
 	return nil, nil
 }
 
-// ArchiveFolder is the folder of the first archive that the machine shows: "" is all of it, otherwise ORIGIN or ORIGIN/SOURCE.
+// ArchiveFolder returns the folder of the first archive that the machine shows: "" is all of it, otherwise ORIGIN or ORIGIN/SOURCE.
 func (m *Machine) ArchiveFolder() string {
 	if len(m.archives) == 0 {
 		return ""
@@ -27,7 +27,7 @@ func (m *Machine) ArchiveFolder() string {
 	return m.archives[0].below
 }
 
-// ArchivedSource gives the source in a folder ORIGIN/SOURCE of the first archive; ok is false if there is no archive.
+// ArchivedSource returns the source for a folder ORIGIN/SOURCE of the first archive; ok is false if there is no archive.
 func (m *Machine) ArchivedSource(folder string) (src Source, ok bool) {
 	if len(m.archives) == 0 {
 		return Source{}, false
@@ -36,8 +36,8 @@ func (m *Machine) ArchivedSource(folder string) (src Source, ok bool) {
 	return src, ok
 }
 
-// ArchivedFolder gives the folder in an archive that a path names: ORIGIN/SOURCE, ORIGIN, or "" for the archive itself; ok is
-// false for a path elsewhere.
+// ArchivedFolder returns the folder in an archive that a path names: ORIGIN/SOURCE, ORIGIN, or "" for the archive itself. ok is false for a
+// path outside of archives.
 func (m *Machine) ArchivedFolder(path string) (folder string, ok bool) {
 	_, folder, ok = m.inArchive(Clean(path))
 	return folder, ok

@@ -6,8 +6,8 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// BlobDir is the folder in which the blob references of a log are looked up: the one in the agent's folder around the log,
-// or the agent's default one; "" if the dialect has none. An archive keeps the blobs of all its logs.
+// BlobDir returns the folder in which the blob references of a log are looked up: the one in the agent's folder around the log, or the
+// agent's default one; "" if the dialect has none. An archive keeps the blobs of all its logs.
 func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
 	if a, _, ok := m.inArchive(path); ok && d.Layout().RootAt("").Blobs != "" {
 		return a.shown
@@ -28,7 +28,7 @@ func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
 	return ""
 }
 
-// Blobs gives the blobs in which the references of a log are looked up; nil if there are none.
+// Blobs returns the blobs that the references of a log are looked up in; nil if there are none.
 func (m *Machine) Blobs(path string, d dialect.Dialect) blob.Reader {
 	dir := m.BlobDir(path, d)
 	if isURL(dir) {

@@ -12,7 +12,7 @@ import (
 type claim struct {
 	// The same log is below+rest here and above+rest there; one prefix is empty.
 	below, above string
-	// layout is the other source's: what it does not own, this one may list.
+	// layout is the other source's: this source may list what that layout does not own.
 	layout dialect.Layout
 }
 
@@ -26,9 +26,8 @@ func (src *Source) Owns(name string) bool {
 	return src.Dialect.Layout().Owns(src.below+name) && !slices.ContainsFunc(src.claims, func(c claim) bool { return c.has(name) })
 }
 
-// beside makes added sources fit beside the known ones, so that each log is listed once: a source inside a known one is
-// left out, and one around it does not list its logs. Among the added ones the inner come first: their dialects were chosen
-// for them in particular.
+// beside fits added sources in with the known ones, so that each log is listed once: a source inside a known one is left out, and one
+// around it does not list its logs. Among the added ones the inner come first: their dialects were chosen for them in particular.
 func (m *Machine) beside(known, added []Source) []Source {
 	if len(known)+len(added) < 2 {
 		return added
@@ -52,7 +51,7 @@ func (m *Machine) beside(known, added []Source) []Source {
 	}
 	var fit []Source
 	for _, p := range list {
-		// A name as the agent would give it stands for all names in the folder.
+		// The usual name of a log stands for all names in the folder.
 		usual := p.Dialect.Layout().File(time.Time{}, "x")
 		covered := false
 		for _, o := range before {
@@ -75,7 +74,7 @@ func (m *Machine) beside(known, added []Source) []Source {
 	return fit
 }
 
-// folderBelow is the prefix of names that logs in dir have in outer, a folder around it; "" if they are the same.
+// folderBelow returns the prefix that names of logs in dir have in outer, a folder around it; "" if they are the same.
 func folderBelow(outer, dir string) string {
 	name, _ := Below(outer, dir)
 	if name != "" {

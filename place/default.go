@@ -6,15 +6,15 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// Default is where a session goes for which no dialect is named.
+// Default is where a session goes if no dialect is named.
 type Default struct {
 	Dialect dialect.Dialect
 	// Dir is the folder of the log; "" is where the dialect's agent would keep it.
 	Dir string
 }
 
-// Default chooses for a new session of a working directory: the first dialect if its agent's folder exists, otherwise that
-// of the agent with the newest session of the directory, if it can be written, otherwise the first dialect in Options.Own.
+// Default chooses for a new session of a working directory. It is the first dialect if its agent's folder exists; otherwise the dialect of
+// the directory's newest session that can be written, unless that lies in Options.Own; otherwise the first dialect, in Options.Own.
 func (m *Machine) Default(ctx context.Context, cwd string) (Default, error) {
 	first := m.opt.Dialects[0]
 	if len(m.opt.Roots) > 0 || m.opt.Env.Access == nil || m.opt.Own == "" || m.hasAgent(first) {

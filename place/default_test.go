@@ -12,8 +12,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A session for which no dialect is named goes to omp if it is there, else to the agent with the newest session of the
-// directory, else to treeline's own folder, which is then a source.
+// A session without a named dialect goes to omp if omp is there, else to the agent with the newest session of the directory, else to
+// treeline's own folder, which is then a source.
 func TestDefault(t *testing.T) {
 	home := t.TempDir()
 	opt := world.Options(home, durable.OS{})
@@ -27,7 +27,7 @@ func TestDefault(t *testing.T) {
 	}
 	st := store.New(store.Options{Machine: place.New(opt)})
 	defer st.Close()
-	// begin creates a session by default, or of a dialect, and gives its dialect and folder.
+	// begin creates a session by default, or of a dialect, and returns its dialect and folder.
 	begin := func(cwd, dialect string) (string, string) {
 		t.Helper()
 		chosen, err := st.Default(t.Context(), cwd)
@@ -59,7 +59,7 @@ func TestDefault(t *testing.T) {
 		}
 	}
 	check(work, "omp", "data/sessions/-work")
-	check(work, "omp", "data/sessions/-work") // its own session here does not bring omp's folder about
+	check(work, "omp", "data/sessions/-work") // its own session here does not create omp's folder
 	rows, err := st.List(t.Context(), place.ListOptions{CWD: work})
 	if err != nil || len(rows) != 2 || rows[0].Dialect.Name() != "omp" {
 		t.Errorf("listed: %v, %v", rows, err)

@@ -14,32 +14,32 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Filter narrows a list of sessions. The zero value lets all through; conditions that are set must all hold.
+// Filter narrows a list of sessions. The zero value lets all pass; conditions that are set must all hold.
 type Filter struct {
 	// Source is the name of a dialect, or the folder of a source.
 	Source string
-	// CWD is the working directory; rows with an Err pass, since it is not known whose they are.
+	// CWD is the working directory; rows with an Err pass, since their directory is unknown.
 	CWD string
-	// Since and Until are the first moment that passes and the first that does not.
+	// Since is the first moment that passes; Until is the first that does not.
 	Since, Until time.Time
-	// Model matches a model that answered, Title the session's heading. Both are patterns with * and ?, without regard to
-	// case; a Model without either need only occur in the name.
+	// Model matches a model that answered, Title the session's heading. Both are patterns with * and ?, without regard to case; a Model
+	// without these need only occur in the model's name.
 	Model, Title string
 	// Project, if set, decides by the working directory.
 	Project func(cwd string) bool
-	// Has must all occur.
+	// Has lists things that the session must all have.
 	Has index.Has
-	// Only, if set, decides about the sessions that pass all other conditions.
+	// Only, if set, is a last condition: it is asked about rows that pass all others.
 	Only func(*Row) bool
 }
 
-// Needs reports whether the filter asks for what only a catalogue knows.
+// Needs reports whether the filter needs what only a catalogue knows.
 func (f *Filter) Needs() bool { return f.Model != "" || f.Has != 0 }
 
 // ErrUnknownSource is wrapped by the error for a source that does not exist.
 var ErrUnknownSource = errors.New("no such source")
 
-// Filter keeps the rows that the filter lets through. The slice is used again.
+// Filter keeps the rows that pass. It reuses the slice.
 func (m *Machine) Filter(rows []Row, f Filter) ([]Row, error) {
 	passes, err := m.Condition(f)
 	if err != nil {
@@ -48,7 +48,7 @@ func (m *Machine) Filter(rows []Row, f Filter) ([]Row, error) {
 	return Drop(rows, func(r *Row) bool { return !passes(r) }), nil
 }
 
-// Condition gives the condition that a filter sets.
+// Condition returns the condition of a filter as a function.
 func (m *Machine) Condition(f Filter) (passes func(*Row) bool, err error) {
 	of, in := func(*Row) bool { return true }, func(*Row) bool { return true }
 	if f.Source != "" {
@@ -63,24 +63,24 @@ func (m *Machine) Condition(f Filter) (passes func(*Row) bool, err error) {
 	return func(r *Row) bool {
 		when := r.When()
 		return of(r) && in(r) && (f.Since.IsZero() || !when.Before(f.Since)) && (f.Until.IsZero() || when.Before(f.Until)) &&
-			(!f.Needs() || r.Known != nil) && // without the catalogue, or with an error, it is not known whether the row fits
+			(!f.Needs() || r.Known != nil) && // without the catalogue, or with an error, whether the row passes is unknown
 			(f.Project == nil || f.Project(r.CWD)) && (f.Has == 0 || r.Known.Has&f.Has == f.Has) &&
 			(model == nil || slices.ContainsFunc(r.Known.Models, model.MatchString)) &&
 			(title == nil || title.MatchString(r.Heading())) && (f.Only == nil || f.Only(r))
 	}, nil
 }
 
-// CheckSource fails if there is no source of that name; "" stands for all.
+// CheckSource fails if there is no source of that name; "" means all sources.
 func (m *Machine) CheckSource(name string) error {
 	_, err := m.Condition(Filter{Source: name})
 	return err
 }
 
-// ofSource gives a condition for the rows of a source, named by its dialect or its folder. The dialect comes first: a folder
-// of that name in the working directory can still be named with "./".
+// ofSource returns a condition for the rows of a source, named by its dialect or its folder. The dialect comes first: a folder of that name
+// in the working directory can be named with "./".
 func (m *Machine) ofSource(name string) (func(*Row) bool, error) {
 	if d, err := m.Dialect(name); err == nil {
-		// The dialect of a log that cannot be read is that of its place.
+		// The dialect of a log that cannot be read is that of its source.
 		of := func(r *Row) dialect.Dialect {
 			if r.Dialect == nil {
 				return r.Source.Dialect
@@ -90,7 +90,7 @@ func (m *Machine) ofSource(name string) (func(*Row) bool, error) {
 		if IsRuns(d) { // the name of an agent means its sessions
 			return func(r *Row) bool { return of(r) != nil && of(r).Family() == Sessions(d).Family() }, nil
 		}
-		// In the place of an agent all logs of its family are meant, whichever version wrote them.
+		// In the place of an agent the name means all logs of its family, whichever version wrote them.
 		return func(r *Row) bool {
 			return of(r) == d || r.Source.Dialect == d && r.Source.Why != WhyAsked && of(r).Family() == d.Family()
 		}, nil
@@ -102,16 +102,17 @@ func (m *Machine) ofSource(name string) (func(*Row) bool, error) {
 	return func(r *Row) bool { return Within(dir, Clean(r.Source.Root.Sessions)) }, nil
 }
 
-// ModelPattern gives the condition that Filter.Model sets for the name of a model.
+// ModelPattern returns the condition that Filter.Model sets, for the name of a model.
 func ModelPattern(pattern string) func(model string) bool { return wildcard(pattern, true).MatchString }
 
-// wildcard makes an expression of a pattern with * and ?, nil of an empty one. With part set, a pattern without either need
-// only occur.
+// wildcard makes a regular expression of a pattern with * and ?, nil of an empty one. With part set, a pattern without these need only
+// occur.
 func wildcard(pattern string, part bool) *regexp.Regexp {
 	if pattern == "" {
 		return nil
 	}
-	// The pattern is quoted as a whole before the two wildcards get their meaning back, and is UTF-8 as titles are: it always compiles.
+	// The pattern is quoted as a whole before the two wildcards get their meaning back. It is valid UTF-8, as titles are: it always
+	// compiles.
 	pattern = strings.ToValidUTF8(pattern, "\uFFFD")
 	text := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(pattern))
 	if !part || strings.ContainsAny(pattern, "*?") {
@@ -123,7 +124,7 @@ func wildcard(pattern string, part bool) *regexp.Regexp {
 // Order is what a list is sorted by.
 type Order string
 
-// The orders. All but OrderTitle and OrderProject begin with the largest or the newest.
+// The orders. All but OrderTitle and OrderProject begin with the largest or newest.
 const (
 	OrderWhen     Order = "when"
 	OrderCreated  Order = "created"
@@ -138,7 +139,7 @@ const (
 // Orders lists all orders.
 var Orders = []Order{OrderWhen, OrderCreated, OrderSize, OrderMessages, OrderTokens, OrderCost, OrderTitle, OrderProject}
 
-// Sort sorts rows, which are newest first, by another order, in place; equals keep their order.
+// Sort sorts rows, which are newest first, in place by another order; the sort is stable.
 func Sort(rows []Row, by Order) []Row {
 	keys := make([]Key, len(rows))
 	for i := range rows {
@@ -159,7 +160,7 @@ func (k *Key) Compare(other *Key) int {
 	return cmp.Or(cmp.Compare(other.Number, k.Number), cmp.Compare(other.Fraction, k.Fraction), strings.Compare(k.Text, other.Text))
 }
 
-// Key gives the key of a row. Those of OrderWhen are all the same.
+// Key returns the key of a row. All keys of OrderWhen are equal.
 func (r *Row) Key(by Order) (k Key) {
 	switch {
 	case by == OrderCreated:
@@ -181,8 +182,8 @@ func (r *Row) Key(by Order) (k Key) {
 	return k
 }
 
-// Forks puts each fork after its parent, if that is in the list, whatever their times, and gives the depth of each row. In a
-// cycle of parents the first row of the list counts as the root.
+// Forks puts each fork after its parent if that is in the list, whatever their times, and returns the depth of each row. In a cycle of
+// parents the first row of the list counts as the root.
 func Forks(rows []Row) (ordered []Row, depth []int) {
 	parent := Parents(rows)
 	children := make([][]int, len(rows))
@@ -193,7 +194,7 @@ func Forks(rows []Row) (ordered []Row, depth []int) {
 	}
 	ordered, depth = make([]Row, 0, len(rows)), make([]int, 0, len(rows))
 	type place struct{ row, level int }
-	var stack []place // forks of forks may be as deep as the list is long
+	var stack []place // a chain of forks may be as long as the list
 	for i := range rows {
 		if parent[i] < 0 {
 			stack = append(stack, place{i, 0})
@@ -202,7 +203,7 @@ func Forks(rows []Row) (ordered []Row, depth []int) {
 			at := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			ordered, depth = append(ordered, rows[at.row]), append(depth, at.level)
-			// Backward, since the last one pushed comes first.
+			// Backward: the last one pushed is popped first.
 			for _, c := range slices.Backward(children[at.row]) {
 				stack = append(stack, place{c, at.level + 1})
 			}
@@ -211,8 +212,8 @@ func Forks(rows []Row) (ordered []Row, depth []int) {
 	return ordered, depth
 }
 
-// Parents gives the index of each row's parent, -1 for none, without cycles. A parent is named by its path or its id. Folders
-// move to other machines and keep the paths inside: a path that is not in the list means the only file of that name.
+// Parents returns the index of each row's parent, -1 for none, without cycles. A parent is named by its path or its id. Folders move to
+// other machines and keep the old paths in their logs: a path that is not in the list means the only file of that name.
 func Parents(rows []Row) []int {
 	const several = -2
 	byID, byPath, byName := map[session.ID]int{}, map[string]int{}, map[string]int{}

@@ -6,7 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// Firsts gives the first source of each agent, to say in few words where sessions are looked for.
+// Firsts returns the first source of each agent, to say briefly where sessions are looked for.
 func Firsts(sources []Source) []Source {
 	var first []Source
 	for _, src := range sources {

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// folders asks about each folder once: the layouts of all dialects ask about the same ones.
+// folders lists each folder once: the layouts of all dialects ask about the same ones.
 type folders struct {
 	list  func(dir string) ([]string, error)
 	mu    sync.Mutex
@@ -21,7 +21,7 @@ type listing struct {
 	err   error
 }
 
-// names gives the folders in a folder.
+// names returns the names of the folders in a folder.
 func (f *folders) names(dir string) ([]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,7 +38,7 @@ func (f *folders) look(dir string) listing {
 	return l
 }
 
-// add adds a folder that is about to be made. It reports whether the folder was not known.
+// add adds a folder that is about to be made, and reports whether it is new.
 func (f *folders) add(dir, name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,8 +50,7 @@ func (f *folders) add(dir, name string) bool {
 	return true
 }
 
-// DropFolder removes the folder of a log that was removed, if the agent does so, the folder is one of the agent's, and
-// nothing is left in it.
+// DropFolder removes the folder of a log that was removed if the agent does so, the folder is one of the agent's, and it is empty.
 func (m *Machine) DropFolder(d dialect.Dialect, path string) {
 	w, ok := d.(dialect.Writer)
 	if !ok || !w.Habits().DropsEmptyFolders || path == "" || isURL(path) {
@@ -65,9 +64,9 @@ func (m *Machine) DropFolder(d dialect.Dialect, path string) {
 	// Never the agent's folder of sessions itself, nor one that the user chose.
 	for _, r := range d.Layout().Roots(m.opt.Env) {
 		if dir != Clean(r.Sessions) && Within(r.Sessions, dir) {
-			// Of a symbolic link the link would be removed, whatever is left in the folder.
+			// If dir is a symbolic link, Remove would remove the link, whatever is left in the folder.
 			if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-				_ = os.Remove(dir) // fails if anything is left, and then the folder stays
+				_ = os.Remove(dir) // fails if the folder is not empty: it stays
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func forkRows(parents ...string) []Row {
 	return rows
 }
 
-// Forks stand below what they come from, all else keeps its place: also sessions whose parents run in a circle.
+// Forks stand below their parents, and everything else keeps its place, also sessions whose parents form a cycle.
 func TestForks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -61,7 +61,7 @@ func TestForksSameName(t *testing.T) {
 	}
 }
 
-// Whatever the parents are, each session is listed once, below its parent or in its place among those that have none.
+// Whatever the parents are, each session is listed once: below its parent, or in its place among those without one.
 func TestForksRandom(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))

@@ -9,15 +9,15 @@ import (
 
 // History is a file in which an agent keeps what was typed.
 type History struct {
-	// Dialect is that of the agent's sessions.
+	// Dialect is the dialect of the agent's sessions.
 	Dialect dialect.Dialect
 	// Path is the file, which need not exist.
 	Path string
-	// Read takes a line of it apart; see dialect.Historian.
+	// Read parses a line of the file; see dialect.Historian.
 	Read func(line []byte) (dialect.Typed, bool)
 }
 
-// Histories gives the files in which agents keep what was typed: beside the folders of the sources.
+// Histories returns the files in which agents keep what was typed; they lie beside the folders of the sources.
 func (m *Machine) Histories() (list []History) {
 	for _, src := range m.Sources() {
 		h, ok := src.Dialect.Layout().(dialect.Historian)

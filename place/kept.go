@@ -11,19 +11,19 @@ import (
 	"github.com/treeline-dev/treeline/index"
 )
 
-// Rows say where the rows of agents' own lists are kept, so that Listings and Recent do not read logs that did not change.
-// Without Index nothing is kept.
+// Rows says where the rows of agents' own lists are kept, so that Listings and Recent do not read unchanged logs. Without Index nothing is
+// kept.
 type Rows struct {
-	// Index gives the index, which may be opened after the Machine.
+	// Index returns the index, which may be opened after the Machine.
 	Index func() *index.Index
-	// Clock is compared with the times of logs.
+	// Clock returns the time that the times of logs are compared with.
 	Clock func() time.Time
 }
 
-// Racy reports whether the log may change again without a change of its time. Clocks of file systems move in steps: of some
-// milliseconds if the time has a fraction, of up to two seconds otherwise. Such a clock may be ahead of ours; a time far in
-// the future was set by a program, and a change would give the log another one. The time of change has the steps of the
-// kernel's clock, at most 10 ms.
+// Racy reports whether the log may change again without a change of its time. Clocks of file systems advance in steps: of some milliseconds
+// if the time has a fraction, of up to two seconds otherwise. Such a clock may be ahead of ours. A time far in the future was set by a
+// program, and a change would give the log another one. The time of the inode's change advances with the kernel's clock, in steps of at
+// most 10 ms.
 func Racy(at backend.Log, now time.Time) bool {
 	within := func(changed time.Time, step time.Duration) bool {
 		age := now.Sub(changed)
@@ -36,8 +36,8 @@ func Racy(at backend.Log, now time.Time) bool {
 	return within(at.Time, step) || at.Changed != 0 && within(time.Unix(0, at.Changed), 10*time.Millisecond)
 }
 
-// keptRows are the rows of some folders for one list, as they were kept and as they are now. A row that was not asked for is
-// forgotten: its log is gone. Its methods may be called from several goroutines at once.
+// keptRows are the rows of some folders for one list: as they were kept, and as they are now. A row that was not asked for is forgotten:
+// its log is gone. Its methods may be called from several goroutines at once.
 type keptRows struct {
 	ix    *index.Index // nil: nothing is kept
 	clock func() time.Time
@@ -62,7 +62,7 @@ func (m *Machine) keptRows(list string, rest bool) *keptRows {
 	}
 }
 
-// look reads what is kept of a folder, so that rows of logs that are gone are forgotten even if none is left.
+// look reads the kept rows of a folder. save then forgets those whose logs are gone, even if no log is left.
 func (k *keptRows) look(folder string) map[string]index.Row {
 	if k.ix == nil {
 		return nil
@@ -75,7 +75,7 @@ func (k *keptRows) look(folder string) map[string]index.Row {
 	return rows
 }
 
-// get gives the row of a log that did not change since it was kept.
+// get returns the row of a log that did not change since the row was kept.
 func (k *keptRows) get(r *Row) (index.Row, bool) {
 	folder, name, log := Dir(r.Path), Base(r.Path), &r.Log
 	if k.ix == nil {
@@ -109,7 +109,7 @@ func (k *keptRows) put(r *Row, head, rest []byte) {
 	}
 }
 
-// save writes what changed. If rows were read without their rests, those of unchanged rows are read first.
+// save writes the folders that changed. If rows were read without their rests, it reads those of unchanged rows first.
 func (k *keptRows) save() {
 	for folder, now := range k.now {
 		gone := k.asked[folder] < len(k.before[folder])
@@ -126,22 +126,22 @@ func (k *keptRows) save() {
 				now[name] = row
 			}
 		}
-		if gone { // from the other lists, too
+		if gone { // forget them in the other lists, too
 			k.ix.ForgetRows(folder)
 		}
 		k.ix.KeepRows(folder, k.list, now)
 	}
 }
 
-// listingHead is the head of a row of Listings; the row follows it on the next line. If the row has texts, it is there without
-// them, and the rest is the row with them.
+// listingHead is the first line of the head of a row of Listings; the row follows on the next line. If the row has texts, the head has the
+// row without them, and the rest has the row with them.
 type listingHead struct {
 	Shown, Texts bool
 	CWD          string
 	Modified     time.Time
 }
 
-// listing gives the row of a log as it was kept, or reads the log and keeps it. It is nil if the agent does not show it.
+// listing returns the kept row of a log, or reads the log and keeps the row. It is nil if the agent does not show the log.
 func (k *keptRows) listing(r *Row, read func() (*dialect.Listing, bool)) *dialect.Listing {
 	if row, ok := k.get(r); ok {
 		line, text, _ := bytes.Cut(row.Head, []byte{'\n'})
@@ -174,13 +174,13 @@ func (k *keptRows) listing(r *Row, read func() (*dialect.Listing, bool)) *dialec
 	return row
 }
 
-// summaryHead is the head of a row whose agent has no form of its own for it.
+// summaryHead is the head of a row for an agent without a form of its own for it.
 type summaryHead struct {
 	Shown bool
 	dialect.Summary
 }
 
-// summaryOf gives what is kept of a log for such a row.
+// summaryOf returns what is kept of a log for such a row.
 func (k *keptRows) summaryOf(r *Row) (head summaryHead, ok bool) {
 	row, ok := k.get(r)
 	if ok {
@@ -189,7 +189,7 @@ func (k *keptRows) summaryOf(r *Row) (head summaryHead, ok bool) {
 	return head, ok
 }
 
-// summary fills in a row as it was kept, or has it read and keeps it. A row without a dialect is not shown.
+// summary fills in a row from what is kept, or calls read and keeps the result. A row without a dialect is not shown.
 func (k *keptRows) summary(r *Row, d dialect.Dialect, read func() (sure bool)) {
 	if head, ok := k.summaryOf(r); ok {
 		if head.Shown {
@@ -197,7 +197,7 @@ func (k *keptRows) summary(r *Row, d dialect.Dialect, read func() (sure bool)) {
 		}
 		return
 	}
-	listed := *r // reading may look at the log again
+	listed := *r // reading may update r.Log
 	if !read() {
 		return
 	}
@@ -206,15 +206,15 @@ func (k *keptRows) summary(r *Row, d dialect.Dialect, read func() (sure bool)) {
 	}
 }
 
-// recentHead is the head of a row of Recent. Active is the time of the last message, if the agent sorts by it. Named: the
-// name is known. Shown: the log is a session.
+// recentHead is the head of a row of Recent. Active is the time of the last message, if the agent sorts by it. Named: the name is known.
+// Shown: the log is a session.
 type recentHead struct {
 	Active       string
 	Named, Shown bool
 	dialect.Recent
 }
 
-// recentOf gives what is kept of a log for Recent.
+// recentOf returns what is kept of a log for Recent.
 func (k *keptRows) recentOf(r *Row) (head recentHead, ok bool) {
 	row, ok := k.get(r)
 	if ok {

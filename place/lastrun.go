@@ -11,19 +11,19 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// lastRuns finds the working directories of sessions that do not name theirs in the logs of their runs. Run logs are listed
-// with the first question; all of them are read only for a session that names none of its runs. It is for one goroutine.
+// lastRuns finds the working directories of sessions that do not name theirs: in the logs of their runs. Run logs are listed at the first
+// question; all of them are read only for a session that names none of its runs. Not safe for concurrent use.
 type lastRuns struct {
 	m      *Machine
 	peeker *Peeker
-	// logs are the run logs of each family of sessions.
+	// logs maps each family of sessions to its run logs.
 	logs map[string]*runLogs
 }
 
 // runLogs are the logs of an agent's runs.
 type runLogs struct {
 	byID map[string]Location
-	// bySession is the working directory of each session's last run; nil until it is needed.
+	// bySession maps each session to the working directory of its last run; nil until it is needed.
 	bySession map[session.ID]string
 }
 
@@ -31,8 +31,8 @@ func (m *Machine) lastRuns() *lastRuns {
 	return &lastRuns{m: m, peeker: &Peeker{m: m}, logs: map[string]*runLogs{}}
 }
 
-// cwd gives the working directory of the last run of a session; "" where it is not known. header gives the session's header,
-// and is called only if there are runs.
+// cwd returns the working directory of the last run of a session, "" if unknown. header returns the session's header, and is called only if
+// there are runs.
 func (r *lastRuns) cwd(ctx context.Context, d dialect.Dialect, id session.ID, header func() []byte) string {
 	runner, ok := d.(dialect.Runner)
 	if !ok {

@@ -19,14 +19,14 @@ import (
 
 // ListOptions narrow a list.
 type ListOptions struct {
-	// CWD, if set, keeps the sessions of that working directory: the header decides, not the folder. Rows with an Err stay,
-	// since it is not known whose they are.
+	// CWD, if set, keeps the sessions of that working directory: the header decides, not the folder. Rows with an Err stay: their directory
+	// is unknown.
 	CWD string
 	// Dialect, if set, reads every log.
 	Dialect dialect.Dialect
 	// Problem, if set, is told of folders that could not be read.
 	Problem func(error)
-	// named, if set, chooses logs by their names, before anything of them is read.
+	// named, if set, chooses logs by their names, before they are opened.
 	named func(name string) bool
 }
 
@@ -62,7 +62,7 @@ func (m *Machine) inDir(cwd string) func(*Row) bool {
 	fits := m.InDirs(cwd)
 	return func(r *Row) bool {
 		if r.CWD == "" && r.Err == nil {
-			return m.placed(r, cwd) // the log does not name it: the folder decides
+			return m.placed(r, cwd) // the log does not name its directory: the folder decides
 		}
 		return r.Err != nil || fits(r.CWD)
 	}
@@ -86,8 +86,8 @@ func (m *Machine) InDirs(dirs ...string) func(cwd string) bool {
 	}
 }
 
-// listSource gives the rows of one source, in the order of names. An error is one of the source as a whole; what is wrong
-// with a log stands in its row.
+// listSource returns the rows of one source, in the order of names. An error concerns the source as a whole; the error of a log is in its
+// row.
 func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) ([]Row, error) {
 	if src.Needs != "" || src.Err != nil {
 		return nil, src.Err
@@ -100,7 +100,7 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 	names, named := byNames(src.Dialect)
 	named = named && opt.Dialect == nil && !src.apart
 	list := b.List
-	// Names alone: each file is then opened once and not asked for its size before that.
+	// List only names: then each file is opened once, without asking for its size first.
 	if g, ok := b.(backend.Glimpser); ok && !named {
 		list = g.Names
 	}
@@ -115,7 +115,7 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 			continue
 		}
 		if src.Owns(log.Name) && (opt.named == nil || opt.named(log.Name)) {
-			// append would grow by a quarter at a time, and a folder may hold tens of thousands.
+			// append would grow by a quarter each time, and a folder may hold tens of thousands of logs.
 			if len(logs) == cap(logs) {
 				logs = slices.Grow(logs, max(64, len(logs)))
 			}
@@ -143,8 +143,8 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 	return Current(rows), nil
 }
 
-// Newest finds the session of a working directory that its agent would go on with, in one folder or, with dir "", in all
-// of the dialect's places. The dialect of an agent's runs stands for its sessions, as in lists. ok is false if there is none.
+// Newest finds the session that an agent would continue in a working directory: in one folder or, with dir "", in all places of the
+// dialect. The dialect of an agent's runs stands for its sessions, as in lists. ok is false if there is none.
 func (m *Machine) Newest(ctx context.Context, d dialect.Dialect, dir, cwd string) (row Row, ok bool, err error) {
 	var sources []Source
 	listed := m.listedFor(d)
@@ -172,7 +172,7 @@ func (m *Machine) Newest(ctx context.Context, d dialect.Dialect, dir, cwd string
 		if src.apart {
 			m.assume(d, part)
 		}
-		// Logs that lie deeper are those of subagents.
+		// Logs in deeper folders are those of subagents.
 		part = slices.DeleteFunc(part, func(r Row) bool {
 			p, ok := placer(r.Dialect)
 			return strings.Count(r.Log.Name, "/") > depth || ok && !p.Main(r.Log.Name) || lists && !shown.Shows(r.Log.Name, dir == "")
@@ -188,8 +188,8 @@ func (m *Machine) Newest(ctx context.Context, d dialect.Dialect, dir, cwd string
 	return Row{}, false, nil
 }
 
-// assume gives rows of a caller's own folder the dialect d, if they are of its family: such a folder does not say which
-// value of the family wrote them.
+// assume gives rows of a caller's own folder the dialect d, if they are of its family: the folder does not say which value of the family
+// wrote them.
 func (m *Machine) assume(d dialect.Dialect, rows []Row) {
 	names, named := byNames(d)
 	for i := range rows {
@@ -203,8 +203,8 @@ func (m *Machine) assume(d dialect.Dialect, rows []Row) {
 	}
 }
 
-// continues gives the time by which an agent chooses the session to continue: mostly that of the log's last change, even if
-// its lists show another.
+// continues returns the time by which an agent chooses the session to continue: usually that of the log's last change, even if the agent's
+// lists show another.
 func continues(d dialect.Dialect) (when func(*Row) time.Time, order dialect.Order) {
 	o, ok := d.Layout().(dialect.Orderer)
 	if w, writes := d.(dialect.Writer); ok && writes && w.Habits().ContinuesListed {
@@ -213,7 +213,7 @@ func continues(d dialect.Dialect) (when func(*Row) time.Time, order dialect.Orde
 	return func(r *Row) time.Time { return r.Log.Time }, dialect.OrderChanged
 }
 
-// AmbiguousError says that several sessions match.
+// AmbiguousError is the error for a reference that several sessions match.
 type AmbiguousError struct {
 	Ref  string
 	Rows []Row
@@ -238,10 +238,9 @@ func Last(ref string) (before int, ok bool) {
 	return before, ok && err == nil && before >= 0 && number[0] != '+'
 }
 
-// Find gives the session that a person named: "@last" (the newest of the project), "@last~1" (the one before it), an id, or
-// a prefix of one. The name of a dialect may precede it, as in "pi:@last". If several sessions match a prefix that is as
-// long as a short id, but only one of them is of the project, it is that one: lists of the project show ids that are unique
-// there.
+// Find returns the session that a person named: "@last" (the newest of the project), "@last~1" (the one before it), an id, or a prefix of
+// one. The name of a dialect may precede it, as in "pi:@last". If several sessions match a prefix of at least the length of a short id, and
+// only one of them is of the project, Find returns that one: lists of the project show ids that are unique there.
 func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
 	source, ref := m.SplitSource(ref)
 	return m.FindIn(ctx, source, ref)
@@ -257,14 +256,14 @@ func (m *Machine) SplitSource(ref string) (source, rest string) {
 	return "", ref
 }
 
-// FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all. An id may
-// occur in several places, such as a copy of a folder.
+// FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all. An id may occur in several
+// places, for example in a copy of a folder.
 func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	if ref == "" {
 		return Row{}, fmt.Errorf("%w: the name is empty", ErrNoSession)
 	}
 	if _, last := Last(ref); m.Archived() && !last {
-		// Reading the ends of all logs of an archive would take long. Most names have the id in them.
+		// To read the ends of all logs of an archive would take long. Most names contain the id.
 		part := strings.ToLower(ref)
 		rows, err := m.List(ctx, ListOptions{named: func(name string) bool { return strings.Contains(strings.ToLower(path.Base(name)), part) }})
 		if err != nil {
@@ -282,8 +281,8 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	return m.FindAmong(rows, source, ref, nil)
 }
 
-// FindAmong is FindIn with the rows of a list, newest first. project, if not nil, gives the project of the working directory; otherwise
-// it is computed from the rows, which are then all sessions.
+// FindAmong is FindIn with the rows of a list, newest first. project, if not nil, returns the project of the working directory. If it is
+// nil, the project is computed from the rows, which must be all sessions.
 func (m *Machine) FindAmong(rows []Row, source, ref string, project func() (string, error)) (Row, error) {
 	rows, err := m.Filter(rows, Filter{Source: source})
 	if err != nil {
@@ -303,7 +302,7 @@ func (m *Machine) FindAmong(rows []Row, source, ref string, project func() (stri
 	var exact, begin []Row
 	for _, r := range rows {
 		switch {
-		// The file's name counts even if the log says another id: people copy what they see in the folder.
+		// The file's name counts even if the log has another id: people copy what they see in the folder.
 		case r.OK && r.ID == session.ID(ref) || fileID(r.Log.Name) == ref:
 			exact = append(exact, r)
 		case HasPrefixFold(string(r.ID), ref), HasPrefixFold(fileID(r.Log.Name), ref), HasPrefixFold(path.Base(r.Log.Name), ref):
@@ -332,7 +331,7 @@ func (m *Machine) FindAmong(rows []Row, source, ref string, project func() (stri
 	return Row{}, &AmbiguousError{Ref: ref, Rows: exact}
 }
 
-// in adds the source where a session was not found: it may be in another one.
+// in adds the source to the error: a session that was not found there may be in another source.
 func in(source string, err error) error {
 	if err == nil || source == "" {
 		return err
@@ -340,8 +339,8 @@ func in(source string, err error) error {
 	return fmt.Errorf("%w in %s", err, source)
 }
 
-// last gives the newest session of a project after skipping as many as before says; sub-agents do not count. The times of two
-// changes within a tick of the clock are equal: the session that was created later is then the newer one.
+// last returns the newest session of a project, or the one that is so many before it; sub-agents do not count. Two changes within a tick of
+// the clock have the same time: then the session that was created later is the newer one.
 func (m *Machine) last(rows []Row, project, ref string, before int) (Row, error) {
 	rows = Drop(m.InDir(project, rows), func(r *Row) bool { return r.Err != nil || r.IsTask() })
 	switch {
@@ -354,13 +353,13 @@ func (m *Machine) last(rows []Row, project, ref string, before int) (Row, error)
 	return NewestFirst(NewestFirst(rows, created), (*Row).When)[before], nil
 }
 
-// fileID is the id in a file's name: what follows the last underscore.
+// fileID returns the id in a file's name: what follows the last underscore.
 func fileID(name string) string {
 	base := strings.TrimSuffix(path.Base(name), path.Ext(name))
 	return base[strings.LastIndexByte(base, '_')+1:]
 }
 
-// HasPrefixFold is strings.HasPrefix without regard to case: ids are hex digits, and people type them in either case.
+// HasPrefixFold is strings.HasPrefix without regard to case: ids are hex digits, and people type them in both cases.
 func HasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

@@ -27,7 +27,7 @@ func TestList(t *testing.T) {
 	}
 	link := filepath.Join(h.Home, "link")
 	if err := os.Symlink(garden, link); err != nil {
-		if runtime.GOOS != "windows" { // where it needs rights
+		if runtime.GOOS != "windows" { // where links need privileges
 			t.Fatal(err)
 		}
 		link = garden
@@ -120,7 +120,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListOfRoots: a folder that someone names holds "sessions", is one, or holds logs itself.
+// TestListOfRoots: a folder that the user names holds "sessions", is one, or holds logs itself.
 func TestListOfRoots(t *testing.T) {
 	t.Parallel()
 	for name, root := range map[string]string{"agent's folder": "agent", "sessions": "agent/sessions", "one project": "agent/sessions/-x", "missing": "nowhere"} {

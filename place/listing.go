@@ -20,9 +20,9 @@ import (
 type ListingOptions struct {
 	// Dialect is the agent's; nil is the default one.
 	Dialect dialect.Dialect
-	// CWD is the working directory whose sessions are wanted; "" is all of them.
+	// CWD is the working directory whose sessions are wanted; "" means all.
 	CWD string
-	// Dir is the folder to look in, and nowhere below; "" is where the agent keeps the sessions of CWD.
+	// Dir is the folder to look in, without those below; "" is where the agent keeps the sessions of CWD.
 	Dir string
 	// NoTexts leaves out the member that holds the texts of all messages.
 	NoTexts bool
@@ -48,7 +48,7 @@ func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, e
 		if order == 0 && deep && !a.named {
 			order = b.log.Time.Compare(a.log.Time)
 		}
-		// Equal times, as of a session and its fork, are ordered by name: names begin with the time of creation.
+		// Equal times, as those of a session and its fork, are ordered by name: names begin with the time of creation.
 		return cmp.Or(order, strings.Compare(path.Base(b.log.Name), path.Base(a.log.Name)), strings.Compare(b.log.Name, a.log.Name))
 	})
 	list := make([][]byte, len(rows))
@@ -61,8 +61,8 @@ func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, e
 	return list, nil
 }
 
-// listedFor gives the dialects whose sessions an agent lists. The dialect of an agent's runs stands for its sessions, and
-// for the values after it in the family: the program lists what its document describes as well.
+// listedFor returns the dialects whose sessions an agent lists. The dialect of an agent's runs stands for its sessions and for the values
+// after it in the family, whose sessions the program lists as well.
 func (m *Machine) listedFor(d dialect.Dialect) []dialect.Dialect {
 	if !IsRuns(d) {
 		return []dialect.Dialect{d}
@@ -110,8 +110,8 @@ func (m *Machine) listingsOf(ctx context.Context, d dialect.Dialect, opt Listing
 	return rows, nil
 }
 
-// elsewhere gives the folders besides own in which sessions of a working directory may lie, because another version of the
-// agent named them.
+// elsewhere returns the folders besides own in which sessions of a working directory may lie, because another version of the agent names
+// them differently.
 func (m *Machine) elsewhere(d dialect.Dialect, cwd, own string) (dirs []string) {
 	e, ok := d.Layout().(dialect.Elsewhere)
 	if !ok {
@@ -125,7 +125,7 @@ func (m *Machine) elsewhere(d dialect.Dialect, cwd, own string) (dirs []string) 
 	return dirs
 }
 
-// listed is a row and where it comes from.
+// listed is a row and its log.
 type listed struct {
 	*dialect.Listing
 	log   backend.Log
@@ -177,8 +177,8 @@ func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string,
 	return list, nil
 }
 
-// logsIn gives the logs of a folder that the agent may list, by name; with deep set, also those in folders below. Names are
-// those below root.
+// logsIn returns the logs of a folder that the agent may list, by name; with deep set, also those in folders below. Names are relative to
+// root.
 func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) (b backend.Backend, root string, logs []backend.Log, err error) {
 	b, root, below, err := m.openFolder(dir)
 	if err != nil {
@@ -202,8 +202,8 @@ func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, dee
 	return b, root, logs, nil
 }
 
-// listing gives a session's row in the agent's own form, nil if it has none. A log that cannot be opened is left out, as the
-// agents' programs do; then sure is false, since it may be readable later.
+// listing returns a session's row in the agent's own form, nil if it has none. A log that cannot be opened is left out, as in the agents'
+// programs; then sure is false, since the log may be readable later.
 func (m *Machine) listing(ctx context.Context, b backend.Backend, r *Row, d dialect.Dialect, lister dialect.Lister) (_ *dialect.Listing, sure bool) {
 	l, err := m.OpenLog(ctx, Location{b, r.Log.Name, r.Path}, nil)
 	if err != nil {
@@ -221,8 +221,8 @@ func (m *Machine) listing(ctx context.Context, b backend.Backend, r *Row, d dial
 	return &row, true
 }
 
-// known fills in the row of a session from its whole log. The row has no Dialect if the log is not a session of the family, or
-// cannot be read; then sure is false. PlaceRows adds the working directory of a session that does not name it.
+// known fills in the row of a session from its whole log. If the log is not a session of the family, the row has no Dialect. sure is false
+// if the log could not be read. PlaceRows adds the working directory of a session that does not name it.
 func (m *Machine) known(ctx context.Context, b backend.Backend, r *Row, d dialect.Dialect) (sure bool) {
 	// An empty log is a session if its name says all that a header would.
 	var read dialect.Dialect
@@ -240,7 +240,7 @@ func (m *Machine) known(ctx context.Context, b backend.Backend, r *Row, d dialec
 	}
 	m.NewPeeker().Peek(ctx, b, r, ListOptions{Dialect: l.Dialect})
 	r.Dialect, r.ID, r.CWD, r.Parent, r.Created, r.OK = d, h.ID, h.CWD, h.Parent, h.Timestamp, true
-	// It is listed even if its name cannot be read.
+	// The session is listed even if its name cannot be read.
 	r.Title, _ = logtree.Title(l.Dialect, l.Tree)
 	r.Messages = 0
 	for e := range l.Tree.Entries() {
@@ -251,7 +251,7 @@ func (m *Machine) known(ctx context.Context, b backend.Backend, r *Row, d dialec
 	return true
 }
 
-// plainListing is the row of a session whose agent has no form of its own for the rows of a list.
+// plainListing returns the row of a session whose agent has no form of its own for rows.
 func plainListing(r *Row) *dialect.Listing {
 	const iso = "2006-01-02T15:04:05.000Z"
 	row := struct {
@@ -293,9 +293,9 @@ type RecentSession struct {
 	dialect.Recent
 }
 
-// Recent gives the newest sessions of a folder, no more than limit, under the names that the agent shows. Mostly only the
-// beginning of each log is read, and its end where the agent goes by the last message; with Options.Rows only of
-// logs that changed. d nil is the dialect of the folder.
+// Recent returns the newest sessions of a folder, at most limit, under the names that the agent shows. Usually it reads only the beginning
+// of each log, and the end if the agent sorts by the last message; with Options.Rows only logs that changed. d nil is the dialect of the
+// folder.
 func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, limit int) ([]RecentSession, error) {
 	if d == nil {
 		d = m.dialectOf(ctx, dir)
@@ -338,7 +338,7 @@ func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, lim
 		}
 	}
 	var list []RecentSession
-	// Among equals the first name stays first.
+	// The sort is stable: among equals the first name stays first.
 	for _, row := range NewestFirst(rows, when) {
 		if len(list) >= limit {
 			break
@@ -363,7 +363,7 @@ func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, lim
 	return list, nil
 }
 
-// dialectOf gives the dialect of a folder: that of its first log, since several values may share the agent's place.
+// dialectOf returns the dialect of a folder: that of its first log, since several values may share the agent's place.
 func (m *Machine) dialectOf(ctx context.Context, dir string) dialect.Dialect {
 	if b, root, below, err := m.openFolder(dir); err == nil {
 		for log, err := range b.List(ctx, below) {
@@ -375,8 +375,8 @@ func (m *Machine) dialectOf(ctx context.Context, dir string) dialect.Dialect {
 	return m.DialectAt(dir)
 }
 
-// recentName gives the name of one log among the recent ones; ok is false if it is not a session of that family. It is not
-// sure if the log cannot be read.
+// recentName returns the name of one log among the recent ones. ok is false if it is not a session of that family; sure is false if the log
+// could not be read.
 func recentName(ctx context.Context, b backend.Backend, row *Row, d dialect.Dialect, buf *Peeker) (r dialect.Recent, ok, sure bool) {
 	if l, ok := d.(dialect.Lister); ok {
 		head, _, err := buf.Ends(ctx, b, row.Log, dialect.RecentHead, 0)

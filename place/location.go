@@ -16,11 +16,11 @@ type Location struct {
 	Backend backend.Backend
 	// Name is the log's name in the backend.
 	Name string
-	// Path is what people call it: as it was given, or Join of the backend's root and Name.
+	// Path is the log's path for people: as it was given, or Join of the backend's root and Name.
 	Path string
 }
 
-// Expand gives the location of a log that can be written. A compressed log is stored plainly first, under another name.
+// Expand returns the location of a log that can be written. A compressed log is first stored plainly, under another name.
 func (l Location) Expand(ctx context.Context) (Location, error) {
 	name, err := backend.Expand(ctx, l.Backend, l.Name)
 	if err != nil || name == l.Name {
@@ -49,8 +49,8 @@ func (m *Machine) Open(root string) (backend.Backend, error) {
 	return m.get(root, backend.OpenOptions{ReadOnly: true})
 }
 
-// LocateWriting is Locate for writing. mended, if not nil, is told what an append did to the end of this log, until
-// release is called; release also lets go of what the backend holds for the log.
+// LocateWriting is Locate for writing. mended, if not nil, is called when an append repairs the end of this log, until release is called;
+// release also releases what the backend holds for the log.
 func (m *Machine) LocateWriting(path string, d backend.Durability, mended func(backend.Mended)) (l Location, release func() error, err error) {
 	return m.LocateAs(backend.Writer{}, path, d, mended)
 }
@@ -73,8 +73,8 @@ func (m *Machine) LocateAs(writer backend.Writer, path string, d backend.Durabil
 	}, nil
 }
 
-// openFolder opens the backend that a folder lies in. The names of logs in the folder begin with below: of files "", in a URL
-// the folder and a slash.
+// openFolder opens the backend that a folder lies in. below is the prefix of the names of logs in the folder: "" for files, the folder and
+// a slash for URLs.
 func (m *Machine) openFolder(dir string) (b backend.Backend, root, below string, err error) {
 	root = dir
 	if isURL(dir) {
@@ -104,7 +104,7 @@ func (m *Machine) openWriting(root string, opt backend.OpenOptions) (backend.Bac
 	return m.get(root, opt)
 }
 
-// get opens a root. One in an archive is opened as it was given.
+// get opens a root. For a root in an archive it opens the URL that was given for the archive.
 func (m *Machine) get(root string, opt backend.OpenOptions) (backend.Backend, error) {
 	root = Clean(root)
 	given := root
@@ -148,7 +148,7 @@ func (m *Machine) split(path string) (root, name string, err error) {
 	return Dir(abs), Base(abs), nil
 }
 
-// backends opens each root once.
+// backends opens each root once and keeps it open.
 type backends struct {
 	drivers []backend.Driver
 
@@ -158,7 +158,7 @@ type backends struct {
 	closed    bool
 }
 
-// listener hears what an append mended at the end of one log.
+// listener is called when an append repairs the end of one log.
 type listener struct {
 	root, name string
 	tell       func(backend.Mended)
@@ -172,7 +172,7 @@ type opened struct {
 	writer     backend.Writer
 }
 
-// get gives the backend of a root, and opens it by the URL or path given if it is not open yet.
+// get returns the backend of a root, and opens it by the given URL or path if it is not open yet.
 func (s *backends) get(root, given string, opt backend.OpenOptions) (backend.Backend, error) {
 	key := opened{root, opt.ReadOnly, opt.Durability, opt.Writer}
 	s.mu.Lock()
@@ -199,7 +199,7 @@ func (s *backends) get(root, given string, opt backend.OpenOptions) (backend.Bac
 	return b, nil
 }
 
-// listen calls f with what appends mend in a log, until forget is called.
+// listen calls f with the repairs that appends make in a log, until forget is called.
 func (s *backends) listen(root, name string, f func(backend.Mended)) (forget func()) {
 	if f == nil {
 		return func() {}

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// ArchivedPath gives the path of a log in the archive among the roots, by its name there; "" if there is no archive.
+// ArchivedPath returns the path of a log in the archive among the roots, by its name in the archive; "" if there is no archive.
 func (m *Machine) ArchivedPath(name string) string {
 	if len(m.archives) == 0 {
 		return ""
@@ -16,9 +16,9 @@ func (m *Machine) ArchivedPath(name string) string {
 	return m.archives[0].shown + "/" + name
 }
 
-// ProjectAt gives the working directory of the session at a path, as a list would show it, from the ends of its log; "" if it
-// names none. content, if not nil, is the beginning of what is about to be written to the log, and is read instead. A log
-// that is not a session and lies in the folder of one belongs to that session.
+// ProjectAt returns the working directory of the session at a path, as a list would show it, from the ends of its log; "" if the log names
+// none. content, if not nil, is the beginning of what is about to be written to the log, and is read instead. A log that is not a session
+// but lies in the folder of one belongs to that session.
 func (m *Machine) ProjectAt(ctx context.Context, at string, content []byte) (string, error) {
 	l, err := m.Locate(at)
 	if err != nil {
@@ -43,7 +43,7 @@ func (m *Machine) ProjectAt(ctx context.Context, at string, content []byte) (str
 	return row.CWD, nil // a log that is no session has none
 }
 
-// OpenAs is OpenWriting for a writer, which an archive notes with each write; see backend.OpenOptions. Other places do not.
+// OpenAs is OpenWriting for a writer, which an archive records with each write; see backend.OpenOptions. Other places ignore it.
 func (m *Machine) OpenAs(writer backend.Writer, root string, d backend.Durability) (backend.Backend, error) {
 	if _, _, ok := m.inArchive(Clean(root)); !ok {
 		writer = backend.Writer{}

@@ -1,8 +1,8 @@
 // Package place knows where sessions are: the sources on a machine, the location of each log, and the rows of a list.
 //
-// A Location is a backend and a name. A Machine opens each backend once, through the drivers that it is given, and closes
-// them all in Close. A log has a path for people: a file's path, or the URL of its backend with the name after it. The
-// functions Join, Dir, Base and Within work on both.
+// A Location is a backend and a name. A Machine opens each backend once, through the drivers that it is given, and closes them all in
+// Close. A log has a path for people: a file's path, or the URL of its backend followed by the name. The functions Join, Dir, Base and
+// Within work on both.
 //
 // What a list shows of a session comes from the two ends of its log (see Row). The package reads no more of a log than
 // that, except for the lists that an agent's own program would show.
@@ -26,7 +26,7 @@ import (
 
 // Options say what a Machine consists of.
 type Options struct {
-	// Dialects in the order in which they are asked; see package dialect/all. The first is the default.
+	// Dialects in the order in which they are tried; see package dialect/all. The first is the default.
 	Dialects []dialect.Dialect
 	// Env is the machine as layouts see it.
 	Env dialect.Env
@@ -37,21 +37,20 @@ type Options struct {
 	// OpenBlobs opens the blobs of a folder, WriteBlobs for writing; nil means there are none.
 	OpenBlobs  func(dir string) blob.Reader
 	WriteBlobs func(dir string) blob.Store
-	// Roots, if set, are looked at instead of the agents' own folders: folders that hold "sessions", folders that hold logs,
-	// or URLs of backends.
+	// Roots, if set, replace the agents' own folders: folders that hold "sessions", folders that hold logs, or URLs of backends.
 	Roots []string
-	// Origin is the identity of this machine in archives: where its new sessions go there. "" for a machine that has none yet.
+	// Origin is the identity of this machine in archives: its new sessions go there. "" means that the machine has none yet.
 	Origin string
-	// From, if set, is the origin whose sources are listed in archives.
+	// From, if set, limits the listed sources of archives to one origin.
 	From string
-	// Extra are looked at beside the agents' own.
+	// Extra are places beside the agents' own.
 	Extra []ExtraRoot
-	// Own is treeline's own folder, laid out as that of the first dialect's agent: sessions that belong to no agent are there.
-	// "" means that there is no such folder.
+	// Own is treeline's own folder, laid out like that of the first dialect's agent. It has the sessions that belong to no agent. "" means
+	// that there is no such folder.
 	Own string
 	// RunsDir is treeline's own folder of run logs; "" for none.
 	RunsDir string
-	// Rows keeps the rows of agents' own lists; see Rows.
+	// Rows says where rows of agents' own lists are kept; see Rows.
 	Rows Rows
 }
 
@@ -64,7 +63,7 @@ type Machine struct {
 	sources  atomic.Pointer[sources]
 }
 
-// sources are asked for once.
+// sources are computed once.
 type sources struct {
 	agents func() []Source // the roots of all dialects
 	places func() []Source // these and Options.Extra
@@ -84,7 +83,7 @@ func New(opt Options) *Machine {
 	return m
 }
 
-// forgetSources makes the next call look for sources again.
+// forgetSources makes the next call compute the sources again.
 func (m *Machine) forgetSources() {
 	m.sources.Store(&sources{
 		agents: sync.OnceValue(m.agentSources), places: sync.OnceValue(m.allPlaces), runs: sync.OnceValue(m.runSources),
@@ -104,7 +103,7 @@ func (m *Machine) Env() dialect.Env { return m.opt.Env }
 // ReadOnly reports whether nothing can be written.
 func (m *Machine) ReadOnly() bool { return m.opt.ReadOnly }
 
-// Dialects are those that the machine knows, the default first.
+// Dialects returns the dialects that the machine knows, the default first.
 func (m *Machine) Dialects() []dialect.Dialect { return m.opt.Dialects }
 
 // ErrUnknownDialect is wrapped by the error for a name that no dialect has.
@@ -127,7 +126,7 @@ func FindDialect(list []dialect.Dialect, name string) (dialect.Dialect, error) {
 	return nil, fmt.Errorf("%w %q: there are %s", ErrUnknownDialect, name, strings.Join(names, ", "))
 }
 
-// DialectAt gives the dialect of the agent whose folder a path lies in, the default one if it lies in none.
+// DialectAt returns the dialect of the agent whose folder a path lies in, or the default one.
 func (m *Machine) DialectAt(path string) dialect.Dialect {
 	if p, err := Abs(path); err == nil {
 		path = p
@@ -145,13 +144,13 @@ func (m *Machine) dialectIn(places []Source, path string) dialect.Dialect {
 	return m.opt.Dialects[0]
 }
 
-// Reader opens logs with the dialects of the machine.
+// Reader returns a reader with the dialects of the machine.
 func (m *Machine) Reader() logtree.Reader {
 	return logtree.Reader{Dialects: m.opt.Dialects, Place: m.DialectAt, Around: m.around}
 }
 
-// around gives the backends that the needs of a log at a path are read from: that of its own place, and for other logs
-// those of all places of the agent.
+// around returns the backends from which the needs of a log at a path are read: that of its own place, and for other logs those of all
+// places of the agent.
 func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) ([]logtree.Folder, error) {
 	root, ok := m.RootOf(d, path)
 	if !ok {
@@ -159,7 +158,7 @@ func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) 
 	}
 	dirs := []string{root.Sessions}
 	if _, _, ok := m.inArchive(root.Sessions); ok {
-		// Files of this machine are not meant: the log is mostly of another one.
+		// Not files of this machine: the log is usually another machine's.
 		if kind == dialect.NeedRoot {
 			return nil, nil
 		}
@@ -183,7 +182,7 @@ func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) 
 	return list, nil
 }
 
-// Sessions gives the dialect of an agent's sessions if d is that of its runs, else d itself.
+// Sessions returns the dialect of an agent's sessions if d is that of its runs, else d itself.
 func Sessions(d dialect.Dialect) dialect.Dialect {
 	if r, ok := d.(dialect.Runs); ok {
 		return r.Sessions()
@@ -191,7 +190,7 @@ func Sessions(d dialect.Dialect) dialect.Dialect {
 	return d
 }
 
-// Resolved gives a directory with its links resolved, as far as it exists. It makes two spellings of one directory equal.
+// Resolved returns a directory with its links resolved, as far as it exists. Two spellings of one directory become equal.
 func (m *Machine) Resolved(dir string) string {
 	if backend.Scheme(dir) == "" {
 		if real, err := m.opt.Env.Realpath(dir); err == nil {
@@ -204,7 +203,7 @@ func (m *Machine) Resolved(dir string) string {
 // SameDir reports whether two paths mean one directory, links resolved.
 func (m *Machine) SameDir(a, b string) bool { return a == b || m.Resolved(a) == m.Resolved(b) }
 
-// Absolute makes a directory absolute by the working directory of the machine, which need not be that of the process.
+// Absolute makes a directory absolute, relative to the machine's working directory, which may differ from that of the process.
 func (m *Machine) Absolute(dir string) string {
 	if isAbs(dir) {
 		return Clean(dir)
@@ -212,11 +211,10 @@ func (m *Machine) Absolute(dir string) string {
 	return Join(m.opt.Env.WorkDir, dir)
 }
 
-// Home is the folder for new sessions of a working directory: where the agent would keep them, or below the first root
-// that is a URL.
+// Home returns the folder for new sessions of a working directory: where the agent would keep them, or below the first root that is a URL.
 func (m *Machine) Home(d dialect.Dialect, cwd string) string { return m.dirFor(d, m.roots(d)[0], cwd) }
 
-// roots gives the places of a dialect, the most specific first.
+// roots returns the places of a dialect, the most specific first.
 func (m *Machine) roots(d dialect.Dialect) []dialect.Root {
 	var list []dialect.Root
 	for _, root := range m.opt.Roots {
@@ -236,7 +234,7 @@ func (m *Machine) roots(d dialect.Dialect) []dialect.Root {
 	return list
 }
 
-// RootOf gives the place of the dialect's agent that a path lies in.
+// RootOf returns the place of the dialect's agent that a path lies in.
 func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
 	abs, err := Abs(path)
 	if err != nil || path == "" {
@@ -253,8 +251,8 @@ func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
 	return dialect.Root{}, false
 }
 
-// BaseOf is the folder that holds the sessions of a root, and other files of the agent; "" where a URL has none. An archive keeps only
-// the sessions.
+// BaseOf returns the folder that holds the sessions of a root and other files of the agent; "" if a URL has none. An archive keeps only the
+// sessions.
 func (m *Machine) BaseOf(r dialect.Root) string {
 	if _, _, ok := m.inArchive(r.Sessions); ok {
 		return ""
@@ -265,9 +263,9 @@ func (m *Machine) BaseOf(r dialect.Root) string {
 	return ""
 }
 
-// FolderOf is the folder that a log is named in. In the place of an agent whose names begin with folders, such as days, it
-// is not the one that the file lies in. It is "" for a log of another machine, in an archive or pulled from one: what is made of
-// such a log goes to this machine's own part.
+// FolderOf returns the folder that the name of a log is relative to. For an agent whose names begin with folders, such as days, that is not
+// the folder of the file. It is "" for a log of another machine, in an archive or pulled from one: sessions that are made from it go to
+// this machine's own part.
 func (m *Machine) FolderOf(d dialect.Dialect, path string) string {
 	src, _, archived := m.sourceOf(path)
 	if near, ok := sourceIn(m.places(), path); ok && near.Why == WhyPulled || archived && src.Origin != m.opt.Origin {
@@ -294,19 +292,18 @@ func (m *Machine) folderOf(d dialect.Dialect, path string) string {
 	return dir
 }
 
-// HomeBeside is Home in the place of the agent that a session lies in. ok is false if it lies in none, or in that
-// folder already.
+// HomeBeside is Home in the place of the agent that a session lies in. ok is false if it lies in no such place, or in that folder already.
 func (m *Machine) HomeBeside(d dialect.Dialect, path, cwd string) (dir string, ok bool) {
 	r, ok := m.RootOf(d, path)
 	if !ok {
 		return "", false
 	}
-	abs, _ := Abs(path) // RootOf has asked
+	abs, _ := Abs(path) // RootOf has checked it
 	dir = m.dirFor(d, r, cwd)
 	return dir, m.Resolved(dir) != m.Resolved(m.folderOf(d, abs))
 }
 
-// In is where the logs of a dialect lie if the caller wants them in a folder of its own.
+// In returns where the logs of a dialect lie if the caller chose a folder for them.
 func (m *Machine) In(d dialect.Dialect, dir string) string {
 	if p, ok := d.Layout().(dialect.Housed); ok && backend.Scheme(dir) == "" {
 		return p.Place(m.Absolute(dir))
@@ -314,7 +311,7 @@ func (m *Machine) In(d dialect.Dialect, dir string) string {
 	return dir
 }
 
-// FileName is what the agent calls the log of a new session. Some put the local time into it.
+// FileName returns the agent's name for the log of a new session. Some agents put the local time into it.
 func (m *Machine) FileName(d dialect.Dialect, n dialect.NewSession) string {
 	if zone := m.opt.Env.Zone; zone != nil {
 		n.Time = n.Time.In(zone)
@@ -322,8 +319,8 @@ func (m *Machine) FileName(d dialect.Dialect, n dialect.NewSession) string {
 	return d.Layout().File(n.Time, n.ID)
 }
 
-// ProfileDir is the folder for sessions of a profile; "" is the profile in use. It gives "" for an agent without profiles,
-// and fails with dialect.ErrUnsupported if a profile is named for it.
+// ProfileDir returns the folder for sessions of a profile; "" is the profile in use. For an agent without profiles it returns "", and fails
+// with dialect.ErrUnsupported if a profile is named.
 func (m *Machine) ProfileDir(d dialect.Dialect, profile string) (string, error) {
 	p, ok := d.Layout().(dialect.Profiler)
 	if ok && backend.Scheme(m.roots(d)[0].Sessions) == "" {
@@ -340,7 +337,7 @@ func (m *Machine) ProfileDir(d dialect.Dialect, profile string) (string, error) 
 	return "", nil
 }
 
-// AgentRoots gives the agents' own places, whatever Options.Roots says, each once.
+// AgentRoots returns the agents' own places, whatever Options.Roots says, each once.
 func (m *Machine) AgentRoots() []dialect.Root {
 	var list []dialect.Root
 	for _, src := range m.agents() {
@@ -351,8 +348,8 @@ func (m *Machine) AgentRoots() []dialect.Root {
 	return list
 }
 
-// OpenLog reads a log into a tree. d, if not nil, reads it whatever its content. A session whose log does not name its
-// working directory gets that of its folder, if it is certain.
+// OpenLog reads a log into a tree. d, if not nil, reads it whatever its content. A session whose log does not name its working directory
+// gets that of its folder, if it is certain.
 func (m *Machine) OpenLog(ctx context.Context, l Location, d dialect.Dialect) (*logtree.Log, error) {
 	log, err := m.Reader().Open(ctx, l.Backend, l.Name, l.Path, d)
 	if err == nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// marked gives the working directory that a file near a log names, where the agent has such files; see dialect.Marked. A file that
+// marked returns the working directory that a file near a log names, if the agent has such files; see dialect.Marked. It is "" if the file
+// is missing or cannot be read. known caches what was read before.
 // is missing, or cannot be read, names none. known has what was read before.
 func (m *Machine) marked(ctx context.Context, d dialect.Dialect, log string, known map[string]string) (cwd string) {
 	path, ok := "", false
@@ -30,8 +31,8 @@ func (m *Machine) marked(ctx context.Context, d dialect.Dialect, log string, kno
 	return cwd
 }
 
-// Current drops the logs of a session that its agent does not go on with; see dialect.Doubler. The rows are those of one
-// source; the slice is used again.
+// Current drops the logs of a session that its agent does not continue; see dialect.Doubler. The rows are those of one source; the slice is
+// reused.
 func Current(rows []Row) []Row {
 	best, kept := map[session.ID]int{}, map[string]bool{}
 	for i := range rows {
@@ -47,7 +48,7 @@ func Current(rows []Row) []Row {
 	return Drop(rows, func(r *Row) bool { return r.Doubles() && !kept[r.Path] })
 }
 
-// Doubles reports whether the row is a session of which its agent may leave several logs; see dialect.Doubler.
+// Doubles reports whether the row is a session that may have several logs; see dialect.Doubler.
 func (r *Row) Doubles() bool {
 	if r.Dialect == nil || !r.OK || r.ID == "" {
 		return false

@@ -14,12 +14,12 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Names of folders and files tell what the records of some sessions do not.
+// The names of folders and files tell what the records of some sessions do not.
 
-// FindCWD gives a session whose log does not name its working directory that of its folder, if it is certain: the one
-// that all other logs in it name, or the only one on this machine whose sessions would lie there. Nothing is guessed: a
-// hyphen in a folder's name may be a hyphen or a slash. If logs disagree it stays unknown. A session with runs gets the
-// directory of its last run.
+// FindCWD sets the working directory of a session whose log does not name it, if it is certain: a file near the log names it, all other
+// logs in the folder that name one name the same, or it is the only directory on this machine whose sessions would lie there. Nothing is
+// guessed: a hyphen in a folder's name may be a hyphen or a slash. If logs disagree, the directory stays unknown. A session with runs gets
+// the directory of its last run.
 func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Location, d dialect.Dialect) {
 	h := builder.Header()
 	if h.CWD != "" {
@@ -41,7 +41,7 @@ func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Locat
 		return
 	}
 	folder := Base(Dir(abs))
-	// The folder's name must fit too: a log may have been copied here from elsewhere. The first name that settles it ends the
+	// The folder's name must fit too: a log may have been copied here from elsewhere. The first name that settles the question ends the
 	// search: one that does not fit, or a second one.
 	first := ""
 	named := m.cwdsIn(ctx, l, d, func(cwd string) bool {
@@ -63,8 +63,8 @@ func (m *Machine) encodes(p dialect.Placer, d dialect.Dialect, cwd, folder strin
 	return d.Layout().Dir(m.opt.Env, cwd) == folder || p.DirBeside(m.opt.Env, cwd, another) == folder
 }
 
-// cwdsIn gives the working directories that the logs in a log's folder name, each once. It ends at the first that is enough.
-// A log whose row of a list is kept is not read.
+// cwdsIn returns the working directories that the logs in a log's folder name, each once. It ends when enough reports true. A log whose row
+// is kept is not read.
 func (m *Machine) cwdsIn(ctx context.Context, l Location, d dialect.Dialect, enough func(cwd string) bool) []string {
 	prefix := ""
 	if i := strings.LastIndexByte(l.Name, '/'); i >= 0 {
@@ -96,14 +96,14 @@ func (m *Machine) cwdsIn(ctx context.Context, l Location, d dialect.Dialect, eno
 	return list
 }
 
-// dirFor is the folder for new sessions of a working directory, below an agent's folder of sessions.
+// dirFor returns the folder for new sessions of a working directory, below an agent's folder of sessions.
 func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) string {
 	layout := d.Layout()
 	p, ok := layout.(dialect.Placer)
 	if !ok {
 		return Join(root.Sessions, filepath.ToSlash(layout.Dir(m.opt.Env, cwd)))
 	}
-	// For layouts that avoid a folder with sessions of another directory.
+	// Only for layouts that avoid a folder which has sessions of another directory.
 	owners := func(dir string) []string {
 		folder, name := Join(root.Sessions, dir), layout.File(time.Time{}, "x")
 		if cwd := m.marked(context.Background(), d, Join(folder, name), map[string]string{}); cwd != "" {
@@ -119,8 +119,8 @@ func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) strin
 	return Join(root.Sessions, p.DirBeside(m.opt.Env, cwd, owners))
 }
 
-// listNames fills in rows of sessions that are listed by their names alone. Logs are read only if the name of their folder
-// may mean several directories: mostly one log each.
+// listNames fills in rows of sessions that are listed by their names alone. It reads logs only if the name of their folder may mean several
+// directories: usually one log for each folder.
 func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Placer, src Source, rows []Row) {
 	d := src.Dialect
 	known := map[string]string{} // by folder
@@ -145,8 +145,8 @@ func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Pl
 	}
 }
 
-// PlaceRows fills in what the names of logs say, and working directories that all other logs of the folder agree on or
-// that runs name. It needs all rows of a folder at once, so it comes after the peeking.
+// PlaceRows fills in what the names of logs say, and working directories that all other logs of the folder, or the runs, name. It needs all
+// rows of a folder at once, so it comes after PeekAll.
 func (m *Machine) PlaceRows(ctx context.Context, rows []Row) {
 	m.entitle(ctx, rows)
 	marks := map[string]string{}
@@ -162,7 +162,7 @@ func (m *Machine) PlaceRows(ctx context.Context, rows []Row) {
 				r.CWD = runs.cwd(ctx, r.Dialect, r.ID, func() []byte { return runs.header(ctx, l) })
 			}
 		}
-		// An empty log is a session as well: its name says which.
+		// An empty log is a session as well: its name has the id.
 		if !ok || !r.OK && (r.Err != nil || r.Log.Size > 0) {
 			continue
 		}
@@ -201,7 +201,7 @@ func (m *Machine) PlaceRows(ctx context.Context, rows []Row) {
 	}
 }
 
-// placer gives the layout of a dialect whose logs do not say all about themselves.
+// placer returns the layout of a dialect whose logs do not contain everything about themselves.
 func placer(d dialect.Dialect) (dialect.Placer, bool) {
 	if d == nil {
 		return nil, false
@@ -210,7 +210,7 @@ func placer(d dialect.Dialect) (dialect.Placer, bool) {
 	return p, ok
 }
 
-// placed reports whether a session that names no working directory lies where those of cwd do.
+// placed reports whether a session that names no working directory lies in the folder for sessions of cwd.
 func (m *Machine) placed(r *Row, cwd string) bool {
 	if p, ok := placer(r.Dialect); ok {
 		return m.encodes(p, r.Dialect, cwd, Base(Dir(r.Path)))
@@ -222,7 +222,7 @@ func (m *Machine) placed(r *Row, cwd string) bool {
 	return dir != "" && dir == path.Dir(r.Log.Name)
 }
 
-// byNames gives the layout of a dialect whose sessions are listed by their names alone.
+// byNames returns the layout of a dialect whose sessions are listed by their names alone.
 func byNames(d dialect.Dialect) (dialect.Placer, bool) {
 	p, ok := placer(d)
 	if !ok {
@@ -232,7 +232,7 @@ func byNames(d dialect.Dialect) (dialect.Placer, bool) {
 	return p, ok && o.Order() == dialect.OrderNames
 }
 
-// shares says whether other values keep logs below the same folder.
+// shares reports whether other values keep logs below the same folder.
 func shares(l dialect.Layout) bool {
 	sharer, ok := l.(dialect.Sharer)
 	return ok && sharer.Shares()

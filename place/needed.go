@@ -13,8 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// NeededBy gives the paths of the logs that cannot be read whole without the log at l, because they go on from it. It looks
-// where a log of the agent looks for others, at the first record of each.
+// NeededBy returns the paths of the logs that cannot be read whole without the log at l, because they continue it. It looks where the
+// agent's logs may continue others, and reads the first record of each log there.
 func (m *Machine) NeededBy(ctx context.Context, d dialect.Dialect, l Location) (by []string, err error) {
 	if _, ok := d.NewDecoder(session.NewBuilder("", nil)).(dialect.LogNeeder); !ok {
 		return nil, nil
@@ -32,7 +32,7 @@ func (m *Machine) NeededBy(ctx context.Context, d dialect.Dialect, l Location) (
 	}
 	for _, f := range around {
 		for log, err := range f.Backend.List(ctx, "") {
-			// The first record of a log that cannot be read names no other log.
+			// A log that cannot be read is taken to continue no other.
 			if at := Join(f.Path, log.Name); err == nil && at != own && needs(ctx, d, f.Backend, log, path.Base(l.Name)) {
 				by = append(by, at)
 			}
@@ -42,7 +42,7 @@ func (m *Machine) NeededBy(ctx context.Context, d dialect.Dialect, l Location) (
 	return slices.Compact(by), ctx.Err()
 }
 
-// needs reports whether the first record of a log asks for another log of that name.
+// needs reports whether the first record of a log refers to another log of that name.
 func needs(ctx context.Context, d dialect.Dialect, b backend.Backend, at backend.Log, name string) (found bool) {
 	ask := func(n dialect.Need) error {
 		if ok, _ := path.Match(n.Name, name); ok && n.Kind == dialect.NeedLog {

@@ -14,7 +14,7 @@ func isURL(p string) bool { return backend.Scheme(p) != "" }
 
 func isAbs(p string) bool { return isURL(p) || filepath.IsAbs(p) }
 
-// UTF8 gives a directory as sessions name it: each byte that is not UTF-8 is U+FFFD, as the agents read it.
+// UTF8 returns a directory as sessions name it: each byte that is not UTF-8 becomes U+FFFD, as when the agents read it.
 func UTF8(dir string) string { return string([]rune(dir)) }
 
 // Clean is filepath.Clean for file paths and URLs.
@@ -34,7 +34,7 @@ func Abs(p string) (string, error) {
 	return filepath.Abs(p)
 }
 
-// Join puts names below a root. They are spelled with slashes.
+// Join appends names, which are spelled with slashes, to a root.
 func Join(root string, names ...string) string {
 	name := path.Join(names...)
 	if isURL(root) {
@@ -46,7 +46,7 @@ func Join(root string, names ...string) string {
 	return filepath.Join(root, filepath.FromSlash(name))
 }
 
-// Dir is the folder of a path.
+// Dir returns the folder of a path.
 func Dir(p string) string {
 	if isURL(p) {
 		p = Clean(p)
@@ -55,7 +55,7 @@ func Dir(p string) string {
 	return filepath.Dir(p)
 }
 
-// Base is the last element of a path.
+// Base returns the last element of a path.
 func Base(p string) string {
 	if isURL(p) {
 		p = Clean(p)
@@ -64,8 +64,7 @@ func Base(p string) string {
 	return filepath.Base(p)
 }
 
-// Within reports whether a path is the folder or lies below it. Names alone are compared: links are for the caller to
-// resolve.
+// Within reports whether a path is the folder or lies below it. It compares only names: the caller resolves links.
 func Within(folder, p string) bool {
 	folder, p = Clean(folder), Clean(p)
 	separator := byte(filepath.Separator)
@@ -76,13 +75,13 @@ func Within(folder, p string) bool {
 		return true
 	}
 	if separator == '/' && isAbs(folder) && isAbs(p) && folder != "/" {
-		return false // Rel would say the same, more slowly
+		return false // Rel would return the same, more slowly
 	}
 	rel, err := filepath.Rel(folder, p)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Below gives the name that a path has below a folder, with slashes; ok is false if it lies elsewhere.
+// Below returns the name that a path has below a folder, with slashes; ok is false if it lies elsewhere.
 func Below(folder, p string) (name string, ok bool) {
 	if isURL(folder) || isURL(p) {
 		rest, ok := strings.CutPrefix(Clean(p), Clean(folder))
@@ -101,8 +100,7 @@ func Below(folder, p string) (name string, ok bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// SessionsAbove gives the nearest folder called "sessions" that a path lies in. Its neighbour "blobs" is what references
-// in the log mean.
+// SessionsAbove returns the nearest folder called "sessions" that a path lies in. References in the log refer to its neighbour "blobs".
 func SessionsAbove(p string) (string, bool) {
 	if isURL(p) {
 		return "", false
@@ -115,8 +113,8 @@ func SessionsAbove(p string) (string, bool) {
 	return "", false
 }
 
-// TerminalName makes the name of a breadcrumb from that of a terminal: a device such as "/dev/pts/3", or what a terminal
-// program calls it. It gives "" for a name that could leave its folder.
+// TerminalName makes the name of a breadcrumb from the name of a terminal: a device such as "/dev/pts/3", or a name that a terminal program
+// uses. It returns "" for a name that could leave its folder.
 func TerminalName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:`, r) {

@@ -20,7 +20,7 @@ func (m *Machine) PeekAll(ctx context.Context, b backend.Backend, rows []Row, op
 	})
 }
 
-// each calls the function that worker gives for all i below n, in batches, on several goroutines with a worker each. More
+// each calls the function that worker returns for all i below n, in batches, on several goroutines with a worker each. There are more
 // goroutines than processors: part of the work is waiting for files.
 func each(ctx context.Context, n, batch int, worker func() func(i int)) {
 	var wg sync.WaitGroup
@@ -42,12 +42,12 @@ func each(ctx context.Context, n, batch int, worker func() func(i int)) {
 	wg.Wait()
 }
 
-// Peeker reads the ends of logs, one after the other. Its buffers are used again.
+// Peeker reads the ends of logs, one after the other. It reuses its buffers.
 type Peeker struct {
 	m          *Machine
 	head, tail []byte
 	first      []dialect.Record
-	// place is the dialect of the folder dir: neighbours in a list mostly share one.
+	// place is the dialect of the folder dir: neighbours in a list usually share one.
 	places []Source
 	dir    string
 	place  dialect.Dialect
@@ -56,9 +56,9 @@ type Peeker struct {
 // NewPeeker gives a Peeker for one goroutine.
 func (m *Machine) NewPeeker() *Peeker { return &Peeker{m: m, places: m.places()} }
 
-// The ends that are read at first and at most. Mostly a page at each end shows the header and the last message; a header
-// may hold a system prompt, and much may follow the last message. Beyond endMost the beginning is read as long as its
-// records are cut off, up to HeadMost: several logs are read at a time, and one must not take all memory.
+// The sizes of the ends that are read at first and at most. Usually a page at each end shows the header and the last message; but a header
+// may hold a system prompt, and much may follow the last message. Beyond endMost the beginning is read as long as its records are cut off,
+// up to HeadMost: several logs are read at a time, and one must not take all memory.
 const (
 	endSize  = 4 << 10
 	endMost  = 1 << 20
@@ -87,7 +87,7 @@ func (p *Peeker) Peek(ctx context.Context, b backend.Backend, row *Row, opt List
 		row.Summary = row.Dialect.Peek(head, tail, whole)
 		switch {
 		case whole || row.OK && !row.TailShort:
-		// The header is known; the last message stands farther from the end.
+		// The header is known; the last message is farther from the end.
 		case row.OK && end < endMost:
 			if end *= 16; size+end >= length {
 				size = length
@@ -104,8 +104,7 @@ func (p *Peeker) Peek(ctx context.Context, b backend.Backend, row *Row, opt List
 	}
 }
 
-// cut reports whether the beginning of a log, which consists of lines or is a document, has fewer records than it takes to
-// recognise it.
+// cut reports whether the beginning of a log, which consists of lines or is one document, has too few records to recognise it.
 func (p *Peeker) cut(head []byte, lines bool) bool {
 	p.first = logtree.LeadingIn(p.first[:0], head, false)
 	return !lines || len(p.first) < logtree.EnoughToDetect
@@ -120,8 +119,7 @@ func (p *Peeker) detect(path string, head []byte, whole bool) (dialect.Dialect, 
 	return logtree.Detect(p.m.opt.Dialects, p.place, p.first)
 }
 
-// begin gives the ends of a row's log, or all of it if one read is enough. If only the log's name is known, it fills in
-// the rest.
+// begin returns the ends of a row's log, or all of it if one read is enough. If only the log's name is known, it fills in the rest.
 func (p *Peeker) begin(ctx context.Context, b backend.Backend, row *Row) (head, tail []byte, err error) {
 	g, ok := b.(backend.Glimpser)
 	if !ok || row.Log.Generation != "" {
@@ -138,7 +136,7 @@ func (p *Peeker) begin(ctx context.Context, b backend.Backend, row *Row) (head, 
 	return head, tail, err
 }
 
-// Ends gives the first size bytes of a log and, of the rest, the last end bytes. They are valid until the next call.
+// Ends returns the first size bytes of a log and, of the rest, the last end bytes. They are valid until the next call.
 func (p *Peeker) Ends(ctx context.Context, b backend.Backend, at backend.Log, size, end int64) (head, tail []byte, err error) {
 	if int64(cap(p.head)) < size {
 		p.head = make([]byte, max(size, 2*endSize))

@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// hasty is a backend in which something happens to a log between its name and the look at it.
+// hasty is a backend in which a log changes between the listing of its name and the read.
 type hasty struct {
 	*file.Backend
 	happens func(path string)
@@ -31,7 +31,7 @@ func (h hasty) Glimpse(ctx context.Context, name string, room []byte, tail int) 
 	return h.Backend.Glimpse(ctx, name, room, tail)
 }
 
-// wrapped gives a machine whose files are in other backends.
+// wrapped returns a machine whose file backends are wrapped.
 func wrapped(t *testing.T, home string, wrap func(*file.Backend) backend.Backend) *place.Machine {
 	opt := world.Options(home, durable.OS{})
 	files := &opt.Drivers[0]
@@ -48,8 +48,8 @@ func wrapped(t *testing.T, home string, wrap func(*file.Backend) backend.Backend
 	return m
 }
 
-// A list is of the sessions that were there when it looked at them: one that went away is left out, one that cannot be
-// read is there with the reason.
+// A list shows the sessions that were there when they were read: one that was removed is left out, one that cannot be read is there with
+// the reason.
 func TestListWhileLogsChange(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -109,14 +109,14 @@ func (c counted) Ends(ctx context.Context, at backend.Log, head, tail []byte) (i
 	return c.Backend.Ends(ctx, at, head, tail)
 }
 
-// A log that names no working directory gets that of the other logs in its folder. They are read only until one settles
-// that it stays unknown.
+// A log that names no working directory gets that of the other logs in its folder. These are read only until the directory is certain to
+// stay unknown.
 func TestCWDOfTheFolder(t *testing.T) {
 	t.Parallel()
 	const line = `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s",%s"message":{"role":"user","content":"hi"},"timestamp":"2026-05-01T10:00:00.000Z"}` + "\n"
 	for _, tt := range []struct {
 		name  string
-		cwds  []string // of the others, in turn
+		cwds  []string // of the other logs, in turn
 		want  string
 		looks int
 	}{

@@ -8,13 +8,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/worktree"
 )
 
-// Project gives the directory whose sessions are meant in the working directory, among all rows of a list: the nearest one
-// upwards with sessions, but not above the root of the repository. In a linked worktree of git without sessions it is
-// the same directory of the main worktree, or the nearest one above that. Outside of repositories, the home folder and the
-// root of the file system are only the project of themselves. If there are no sessions, it is the working directory.
+// Project returns the directory whose sessions are meant in the working directory, among all rows of a list. It is the nearest directory
+// upwards with sessions, but not above the root of the repository. In a linked worktree of git without sessions it is the same directory of
+// the main worktree, or the nearest one above that. Outside of repositories, the home folder and the root of the file system are a project
+// only for themselves. If there are no sessions, it is the working directory.
 func (m *Machine) Project(rows []Row) string { return m.ProjectWith(nil, rows) }
 
-// ProjectWith is Project with directories that have sessions besides those of the rows; it may be nil.
+// ProjectWith is Project; more are directories that have sessions besides those of the rows, and may be nil.
 func (m *Machine) ProjectWith(more iter.Seq[string], rows []Row) string {
 	dirs := func(yield func(string) bool) {
 		for i := range rows {
@@ -36,7 +36,7 @@ func (m *Machine) ProjectWith(more iter.Seq[string], rows []Row) string {
 	})
 }
 
-// ProjectAmong is Project with the directories that have sessions or runs. also, if not nil, knows more of them.
+// ProjectAmong is Project; dirs are the directories that have sessions or runs. also, if not nil, reports whether another directory does.
 func (m *Machine) ProjectAmong(dirs iter.Seq[string], also func(dir string) bool) string {
 	here := m.opt.Env.WorkDir
 	if backend.Scheme(here) != "" {
@@ -51,7 +51,7 @@ func (m *Machine) ProjectAmong(dirs iter.Seq[string], also func(dir string) bool
 			spelled[dir], last = true, dir
 		}
 	}
-	// Resolving links asks the file system. Mostly the spelling of a candidate is known.
+	// To resolve links means to ask the file system. Usually the spelling of a candidate is known.
 	var resolved map[string]bool
 	has := func(dir string) bool {
 		if spelled[dir] {
@@ -73,7 +73,7 @@ func (m *Machine) ProjectAmong(dirs iter.Seq[string], also func(dir string) bool
 	return here
 }
 
-// candidates gives the directories that may be the project of another one, the nearest first.
+// candidates returns the directories that may be the project of another one, the nearest first.
 func (m *Machine) candidates(here string) []string {
 	root, main := worktree.Repository(here)
 	if root == "" {

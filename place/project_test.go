@@ -20,7 +20,7 @@ func TestProject(t *testing.T) {
 	const (
 		repo   = "src/app/.git/"                        // a repository
 		linked = "src/wt/.git"                          // a linked worktree of it
-		inside = "src/app/.git/worktrees/wt/commondir"  // what the worktree has in the repository
+		inside = "src/app/.git/worktrees/wt/commondir"  // the worktree's part in the repository
 		sub    = "src/app/lib/.git"                     // a submodule
 		bare   = "src/bare.git/worktrees/wt2/commondir" // the repository of another worktree
 	)
@@ -103,7 +103,7 @@ func TestLastOfATick(t *testing.T) {
 	}
 }
 
-// TestShortHere: an id that is short among the sessions of the project selects the one of the project; less of it does not.
+// TestShortHere: an id that is short among the sessions of the project selects the one of the project; a shorter prefix does not.
 func TestShortHere(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

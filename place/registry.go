@@ -8,8 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// entitle fills in the titles that an agent keeps in a file of its own. They are not those of a catalogue: a name changes
-// without its log.
+// entitle fills in the titles that an agent keeps in a file of its own. A catalogue does not have them: a name changes without its log.
 func (m *Machine) entitle(ctx context.Context, rows []Row) {
 	known := map[string]map[session.ID]string{} // by folder
 	for i := range rows {
@@ -31,7 +30,7 @@ func (m *Machine) entitle(ctx context.Context, rows []Row) {
 	}
 }
 
-// registered reads an agent's file of names. A file that is missing, or cannot be read, has none.
+// registered reads an agent's file of names. The result is empty if the file is missing or cannot be read.
 func (m *Machine) registered(ctx context.Context, base string, r dialect.Registrar) map[session.ID]string {
 	if base == "" {
 		return nil
@@ -51,7 +50,7 @@ func (m *Machine) registered(ctx context.Context, base string, r dialect.Registr
 	return r.Registered(content)
 }
 
-// caption reads the title in the folder of a session that has none in its records.
+// caption reads the title from the folder of a session that has none in its records.
 func (m *Machine) caption(ctx context.Context, c dialect.Captioner, r *Row) string {
 	l, err := m.Locate(r.Path)
 	if err != nil {

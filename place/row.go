@@ -17,15 +17,15 @@ import (
 type Row struct {
 	Source  Source
 	Dialect dialect.Dialect
-	// Path is what people call the log; Log is the log as it was.
+	// Path is the log's path for people; Log is the log as it was.
 	Path string
 	Log  backend.Log
 	dialect.Summary
-	// Known is what a catalogue knows besides; nil in lists that are made without one.
+	// Known is what a catalogue knows in addition; nil in lists that are made without one.
 	Known *index.Summary
-	// Short is the shortest prefix of ID, of eight characters or more, that the id of no other session in the list has.
+	// Short is the shortest prefix of ID, of eight characters or more, that is unique in the list.
 	Short string
-	// Err says why nothing is known of the log; the other fields are then empty.
+	// Err is why nothing is known of the log; the other fields are then empty.
 	Err error
 }
 
@@ -34,14 +34,14 @@ func (r *Row) Heading() string {
 	return cmp.Or(strings.TrimSpace(r.Title), strings.TrimSpace(r.Prompt), r.Command)
 }
 
-// IsTask reports whether the log is that of a sub-agent: another agent began it to have a task done.
+// IsTask reports whether the log is a sub-agent's: another agent began it for a task.
 func (r *Row) IsTask() bool {
 	p, ok := placer(r.Dialect)
 	return r.Task || ok && !p.Main(r.Log.Name)
 }
 
-// When is the time that lists are ordered by. As in the agent's own list it is the time of the log's last change, of the
-// last message, or the one in its name. In an archive the log changed when it was copied, so the last message counts there.
+// When returns the time that lists are ordered by. As in the agent's own list it is the time of the log's last change, of the last message,
+// or the one in the log's name. In an archive the log changed when it was copied, so the last message counts there.
 func (r *Row) When() time.Time {
 	var at session.Time
 	if r.Named() {
@@ -56,7 +56,8 @@ func (r *Row) When() time.Time {
 	return r.Log.Time
 }
 
-// ByActivity reports whether sessions of a dialect and an origin that are not ordered by their names are ordered by their last messages.
+// ByActivity reports whether sessions of a dialect and an origin are ordered by their last messages, unless they are ordered by their
+// names.
 func ByActivity(d dialect.Dialect, origin string) bool {
 	o, ok := d.Layout().(dialect.Orderer)
 	return origin != "" || ok && o.Order() == dialect.OrderActive
@@ -68,7 +69,7 @@ func (r *Row) Named() bool {
 	return ok
 }
 
-// NewestFirst sorts rows by a time, in place; equals keep their order. Names that are times are more precise than the times.
+// NewestFirst sorts rows by a time, in place; the sort is stable. Names that are times are more precise than the times.
 func NewestFirst(rows []Row, when func(*Row) time.Time) []Row {
 	times := make([]time.Time, len(rows))
 	for i := range rows {
@@ -83,8 +84,8 @@ func NewestFirst(rows []Row, when func(*Row) time.Time) []Row {
 	})
 }
 
-// reorder sorts rows by their indexes, in place; equals keep their order. Rows are large, so each is moved once: along the
-// cycles of the permutation.
+// reorder sorts rows in place by comparing their indexes; the sort is stable. Rows are large, so each is moved once: along the cycles of
+// the permutation.
 func reorder(rows []Row, compare func(a, b int) int) []Row {
 	order := make([]int, len(rows))
 	for i := range rows {
@@ -121,6 +122,6 @@ func Drop(rows []Row, unwanted func(*Row) bool) []Row {
 			n++
 		}
 	}
-	clear(rows[n:]) // what they point to is let go
+	clear(rows[n:]) // release what they point to
 	return rows[:n]
 }

@@ -14,8 +14,8 @@ func Shorten(rows []Row) {
 	}
 }
 
-// ShortenSome is Shorten for some of the sessions, with the ids of all; a row may come twice. It gives the rows whose id
-// another session has, too.
+// ShortenSome is Shorten for some of the sessions; ids are the ids of all. A row may come twice. It returns the rows whose id another
+// session has, too.
 func ShortenSome(rows []*Row, ids []string) (shared map[*Row]bool) {
 	some := make([]string, len(rows))
 	for i, r := range rows {

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestShortIDs: all ways to shorten give what the sentence says, for ids that begin alike, are the same, or very short.
+// TestShortIDs: all ways to shorten give the ids that their comments promise, for ids that begin alike, are equal, or are very short.
 func TestShortIDs(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))

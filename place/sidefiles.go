@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/logtree"
 )
 
-// sideMost is how large a file of a session's folder may be. The files are read into memory.
+// sideMost is the largest size of a file in a session's folder. The files are read into memory.
 const sideMost = 64 << 20
 
 // ErrLink is wrapped by the error for a file of a session's folder that is reached through a symbolic link. Links in such
@@ -25,7 +25,7 @@ var ErrLink = errors.New("not a plain file in a plain folder")
 // SideFiles are files in the folder of a session. See dialect.Foldered.
 type SideFiles struct {
 	Backend backend.Backend
-	// Folder is the folder's name beside the log, "." if the log is in it; "" if the session cannot have one.
+	// Folder is the folder's name beside the log, "." if the log is in the folder, "" if the session cannot have one.
 	Folder string
 	// Prefix is what the names of the files begin with in the backend.
 	Prefix string
@@ -35,7 +35,7 @@ type SideFiles struct {
 	Logs []backend.Log
 }
 
-// SideFolder gives the folder of a log without looking into it.
+// SideFolder returns the folder of a log without reading it.
 func SideFolder(d dialect.Dialect, l Location) SideFiles {
 	f, ok := d.Layout().(dialect.Foldered)
 	if !ok || l.Name == "" || l.Backend == nil {
@@ -59,7 +59,7 @@ func SideFolder(d dialect.Dialect, l Location) SideFiles {
 	return s
 }
 
-// SidePrefix is what the names of files begin with in a folder beside the log of that name; see SideFiles.Folder.
+// SidePrefix returns the prefix of the names of files in a folder beside the log of that name; see SideFiles.Folder.
 func SidePrefix(log, folder string) string {
 	if below := path.Join(path.Dir(log), folder); below != "." {
 		return below + "/"
@@ -67,7 +67,7 @@ func SidePrefix(log, folder string) string {
 	return ""
 }
 
-// FindSideFiles lists the files in the folder of a log, without the log itself. Links are left out. They stay where they are.
+// FindSideFiles lists the files in the folder of a log, without the log itself. Links are not listed, so they stay where they are.
 func FindSideFiles(ctx context.Context, d dialect.Dialect, l Location) (SideFiles, error) {
 	s := SideFolder(d, l)
 	if s.Folder == "" || s.plain(".", true) != nil {
@@ -80,7 +80,7 @@ func FindSideFiles(ctx context.Context, d dialect.Dialect, l Location) (SideFile
 		if log.Name == l.Name || s.plain(strings.TrimPrefix(log.Name, s.Prefix), false) != nil {
 			continue
 		}
-		at, err := s.Backend.Stat(ctx, log.Name) // one that can be removed
+		at, err := s.Backend.Stat(ctx, log.Name) // Stat returns a Log that can be removed
 		if err != nil {
 			return s, err
 		}
@@ -102,7 +102,7 @@ func ReadSideFile(ctx context.Context, d dialect.Dialect, l Location, name strin
 	return content, err
 }
 
-// read reads a file, and gives its identity at the time of the read.
+// read reads a file, and returns its identity at the time of the read.
 func (s SideFiles) read(ctx context.Context, name string) ([]byte, backend.Log, error) {
 	at, err := s.Backend.Stat(ctx, name)
 	if err == nil && at.Size > sideMost {
@@ -115,8 +115,8 @@ func (s SideFiles) read(ctx context.Context, name string) ([]byte, backend.Log, 
 	return content, at, err
 }
 
-// plain refuses a name below the folder that leads through a symbolic link or to something that is not a file, or not a
-// folder if that is asked for.
+// plain refuses a name below the folder that leads through a symbolic link, or to something that is not a file (with folder set, not a
+// folder).
 func (s SideFiles) plain(name string, folder bool) error {
 	if err := backend.CheckName(name); err != nil && name != "." {
 		return err
@@ -145,9 +145,9 @@ func (s SideFiles) plain(name string, folder bool) error {
 	return nil
 }
 
-// CopyTo copies the files, byte for byte unless change is given, below another prefix. A file that is there with the same bytes was left by a
-// crash, and stays; one with other bytes fails with backend.ErrExist. The copies survive a crash. made are those that were
-// made, also if it fails. Logs are afterwards the files as they were copied.
+// CopyTo copies the files below another prefix, byte for byte unless change is given. A file that is already there with the same bytes was
+// left by a crash, and stays; one with other bytes fails with backend.ErrExist. The copies survive a crash. made are the new files, also
+// after an error. s.Logs are then the files as they were copied.
 func (s *SideFiles) CopyTo(ctx context.Context, b backend.Backend, prefix, dir string, change func(name string, content []byte) []byte) (made SideFiles, err error) {
 	made = SideFiles{Backend: b, Prefix: prefix, Dir: dir}
 	for i := range s.Logs {
@@ -171,7 +171,7 @@ func (s *SideFiles) CopyTo(ctx context.Context, b backend.Backend, prefix, dir s
 	return made, nil
 }
 
-// Remove removes the files, and the folders that are then empty. A file that was changed since stays.
+// Remove removes the files, and the folders that are then empty. A file that changed stays.
 func (s SideFiles) Remove(ctx context.Context) (err error) {
 	folders := []string{""}
 	for _, at := range s.Logs {
@@ -188,20 +188,20 @@ func (s SideFiles) Remove(ctx context.Context) (err error) {
 	slices.SortFunc(folders, func(a, b string) int { return len(b) - len(a) })
 	for _, dir := range slices.Compact(folders) {
 		if s.plain(path.Join(".", dir), true) == nil {
-			_ = os.Remove(filepath.Join(filepath.FromSlash(s.Dir), filepath.FromSlash(dir))) // fails if anything is left
+			_ = os.Remove(filepath.Join(filepath.FromSlash(s.Dir), filepath.FromSlash(dir))) // fails if the folder is not empty
 		}
 	}
 	return err
 }
 
-// SideMove are the files of a session's folder while the session is moved: they are at both places.
+// SideMove are the files of a session's folder during a move of the session: they are at both places.
 type SideMove struct {
 	log        Location // at the old place
 	from, made SideFiles
 }
 
-// MoveSideFiles copies the files of a log's folder to where the log is about to be moved. In the copies, logs of sub-agents that
-// worked in oldCWD work in cwd, as their session does. Settle ends the move.
+// MoveSideFiles copies the files of a log's folder to where the log is about to be moved. In the copies, logs of sub-agents that worked in
+// oldCWD name cwd instead, like their session. Settle ends the move.
 func (m *Machine) MoveSideFiles(ctx context.Context, d dialect.Dialect, from Location, path, oldCWD, cwd string) (v SideMove, err error) {
 	v.log = from
 	if v.from, err = FindSideFiles(ctx, d, from); err != nil || len(v.from.Logs) == 0 {
@@ -219,7 +219,7 @@ func (m *Machine) MoveSideFiles(ctx context.Context, d dialect.Dialect, from Loc
 	return v, errors.Join(err, release())
 }
 
-// movedLog gives the log of a sub-agent with another working directory in its header. Any other file stays as it is.
+// movedLog returns the log of a sub-agent with another working directory in its header. It returns any other file as it is.
 func movedLog(d dialect.Dialect, name string, content []byte, oldCWD, cwd string) []byte {
 	w, ok := d.(dialect.Writer)
 	if !ok || !backend.IsText(name) {

@@ -16,18 +16,18 @@ type SourceInfo struct {
 	Source
 	// Exists: the folder exists.
 	Exists bool
-	// Sessions is their number, Bytes their size together, Newest the time of the last change.
+	// Sessions is the number of sessions, Bytes their total size, Newest the time of the last change.
 	Sessions int
 	Bytes    int64
 	Newest   time.Time
-	// Dialects are those of the sessions, the most frequent first.
+	// Dialects are the dialects of the sessions, the most frequent first.
 	Dialects []dialect.Dialect
-	// Err says why not all of it could be read.
+	// Err is why not all of it could be read.
 	Err error
 }
 
-// LookAtSources tells what is in each source. A log that is up to date in the catalogue is not read; of others the two ends
-// are read. Only sessions count.
+// LookAtSources returns what is in each source. A log that is up to date in the catalogue is not read; of any other log the two ends are
+// read. Only sessions count.
 func (m *Machine) LookAtSources(ctx context.Context, known *index.Catalogue) ([]SourceInfo, error) {
 	var list []SourceInfo
 	for _, src := range m.Sources() {
@@ -43,7 +43,7 @@ func (m *Machine) LookAtSources(ctx context.Context, known *index.Catalogue) ([]
 	return list, nil
 }
 
-// lookAt fills in what is in a source. known are logs in the catalogue, sorted by name.
+// lookAt fills in what is in a source. known are the logs in the catalogue, sorted by name.
 func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known *index.Logs) error {
 	// An empty folder exists, too.
 	if m.opt.Env.Access != nil {
@@ -80,7 +80,7 @@ func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known *index.Log
 		if ok {
 			l = known.Brief(i)
 		}
-		// The catalogue is not brought up to date: that would cost more than a list.
+		// The catalogue is not brought up to date: that would cost more than the list.
 		if !ok || !l.Same(log.Generation, log.Size, log.Time.UnixNano(), log.Changed) {
 			unknown = append(unknown, Row{Source: info.Source, Path: info.PathOf(log.Name), Log: log})
 			continue
@@ -98,7 +98,7 @@ func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known *index.Log
 			info.count(counts, r.Log, r.Dialect)
 		}
 	}
-	// In the order of the machine, so that equals have a fixed order.
+	// In the order of the machine, so that ties have a fixed order.
 	for _, d := range m.opt.Dialects {
 		if counts[d] > 0 {
 			info.Dialects = append(info.Dialects, d)

@@ -13,23 +13,24 @@ import (
 
 // Source is a place where an agent keeps sessions, or logs of runs.
 type Source struct {
-	// Dialect is that of the logs there, as far as they do not say themselves what they are.
+	// Dialect is the dialect of the logs there, unless they name their own.
 	Dialect dialect.Dialect
-	// Assumed: it is not known whose place it is. Dialect is then the default one.
+	// Assumed: the agent of the place is unknown. Dialect is then the default one.
 	Assumed bool
 	Root    dialect.Root
 	// Why says how the source is known.
 	Why Why
-	// Origin is the store that the logs come from, mostly a machine; "" unless the source is in an archive or was pulled from one.
+	// Origin is the identity of the machine that the logs come from; "" unless the source is in an archive or was pulled from another
+	// machine.
 	Origin string
-	// Err says why nothing of the place is known: it could not be asked for its sources.
+	// Err is why nothing of the place is known: its sources could not be listed.
 	Err error
-	// Needs names the driver that shows what is there, if the machine does not have it. Such a source is not listed.
+	// Needs names the driver that reads the place, if the machine does not have it. Such a source is not listed.
 	Needs string
 	// claims are the logs of sources whose folders overlap with this one. A source without claims lists all that its layout
 	// owns.
 	claims []claim
-	// below is what layouts expect before the names of logs if Root.Sessions is a single folder of the agent's; see folder.
+	// below is the prefix that layouts expect before the names of logs if Root.Sessions is a single folder of the agent's; see folder.
 	below string
 	// apart: the caller chose the folder, so its name says nothing about working directories.
 	apart bool
@@ -42,16 +43,16 @@ func (m *Machine) folder(d dialect.Dialect, dir string) Source {
 	if root, ok := m.RootOf(d, dir); ok {
 		src.Needs, src.below = m.needs(root), folderBelow(root.Sessions, dir)
 	} else if src.apart = true; !layout.Owns(layout.File(time.Time{}, "x")) {
-		// The layout recognises its logs by their folder. Here they are in none that it would choose.
+		// The layout recognises its logs by their folder, and would choose another folder than this one.
 		src.below = filepath.ToSlash(layout.Dir(m.opt.Env, dir)) + "/"
 	}
 	return src
 }
 
-// Why says how a source is known: one of the constants, or an environment variable with its dollar.
+// Why says how a source is known: one of the constants, or the name of an environment variable with its dollar sign.
 type Why string
 
-// How sources are known.
+// The ways in which sources are known.
 const (
 	WhyDefault Why = "default" // the agent keeps its sessions there unless told otherwise
 	WhyConfig  Why = "config"  // the user's settings name it
@@ -60,35 +61,35 @@ const (
 	WhyOwn     Why = "own"     // treeline's own: runs of agents that have no place for them, sessions that belong to no agent
 )
 
-// ExtraRoot is a place with sessions that no agent would find by itself.
+// ExtraRoot is a place with sessions that no agent would look in by itself.
 type ExtraRoot struct {
 	// Path is an agent's folder, its folder of sessions, or any folder with logs.
 	Path string
-	// Dialect is that of sessions which do not say it themselves; "" is that of the agent whose folder it is.
+	// Dialect is the dialect of sessions that do not name theirs; "" is that of the agent whose folder it is.
 	Dialect string
 	// Origin is the machine that the sessions in the folder Path were pulled from; "" for other places.
 	Origin string
 }
 
-// NotedFolder is a place with sessions that is remembered, so that one that is gone is noticed.
+// NotedFolder is a place with sessions that is remembered, so that its absence is noticed.
 type NotedFolder struct {
 	Folder string `json:"folder"`
-	// Seen are names of sessions, relative to the folder, that were there last.
+	// Seen are names of sessions that were there last, relative to the folder.
 	Seen []string `json:"seen,omitempty"`
 	// Forgotten says that the user gave it up.
 	Forgotten bool `json:"forgotten,omitempty"`
 }
 
-// ExtraRoots gives the places that were added to those of the agents.
+// ExtraRoots returns the places that were added to those of the agents.
 func (m *Machine) ExtraRoots() []ExtraRoot { return slices.Clone(m.opt.Extra) }
 
-// Key names the source in a catalogue. Values of a family that share a folder have their own logs each.
+// Key identifies the source in a catalogue. Values of a family that share a folder have their own logs each.
 func (src *Source) Key() string { return Clean(src.Root.Sessions) + "\x00" + src.Dialect.Name() }
 
 // PathOf is the path of a log in the source.
 func (src *Source) PathOf(name string) string { return Join(src.Root.Sessions, name) }
 
-// Paths is PathOf for many logs: the root is cleaned once.
+// Paths is PathOf for many logs: it cleans the root once.
 func (src *Source) Paths() func(name string) string {
 	root := Clean(src.Root.Sessions)
 	if isURL(root) {
@@ -98,8 +99,8 @@ func (src *Source) Paths() func(name string) string {
 	return func(name string) string { return below + filepath.FromSlash(name) }
 }
 
-// Sources gives the places where sessions may be: the roots of all dialects, then those that were added, each folder
-// once. If folders overlap, each log is listed for one of them. Places of runs are not among them.
+// Sources returns the places where sessions may be: the roots of all dialects, then those that were added, each folder once. If folders
+// overlap, each log is listed for one of them. Places of runs are not among them.
 func (m *Machine) Sources() []Source {
 	list := m.plainSources()
 	for _, a := range m.archives {
@@ -112,7 +113,7 @@ func (m *Machine) Sources() []Source {
 	return list
 }
 
-// plainSources are those that are not in archives.
+// plainSources returns the sources that are not in archives.
 func (m *Machine) plainSources() []Source {
 	var list []Source
 	seen := map[string]bool{}
@@ -146,8 +147,8 @@ func (m *Machine) plainSources() []Source {
 	return list
 }
 
-// Familiar reports whether Options.Roots names only sources of this machine. What is found out about those may be kept;
-// see the notes on lists in ARCHITECTURE.md.
+// Familiar reports whether Options.Roots names only sources of this machine. What is found out about these may be kept; see the notes on
+// lists in ARCHITECTURE.md.
 func (m *Machine) Familiar() bool {
 	if m.Archived() {
 		return false
@@ -172,8 +173,8 @@ func IsRuns(d dialect.Dialect) bool {
 	return ok
 }
 
-// sourcesAt makes sources of a folder or URL that was named without saying whose it is: an agent's folder, its folder of
-// sessions, or any folder with logs. What lies in one of the places belongs to its agent.
+// sourcesAt makes sources of a folder or URL whose agent was not named: an agent's folder, its folder of sessions, or any folder with logs.
+// What lies in one of the places belongs to that place's agent.
 func (m *Machine) sourcesAt(places []Source, dir string) []Source {
 	abs, err := Abs(dir)
 	if err != nil {
@@ -193,8 +194,8 @@ func (m *Machine) sourcesAt(places []Source, dir string) []Source {
 	return []Source{{Dialect: d, Assumed: !known, Root: m.rootAt(d.Layout(), abs)}}
 }
 
-// claimedAt gives the places of an agent whose logs a driver of its own shows, if abs is that agent's folder, its folder
-// of sessions, or one of the places themselves.
+// claimedAt returns the places of an agent whose logs need a driver of their own, if abs is that agent's folder, its folder of sessions, or
+// one of the places themselves.
 func (m *Machine) claimedAt(abs string) (list []Source) {
 	dir, here := abs, ""
 	if m.claimed(abs) {
@@ -214,14 +215,14 @@ func (m *Machine) claimedAt(abs string) (list []Source) {
 	return list
 }
 
-// claimed reports whether a driver claims the folder in particular.
+// claimed reports whether a driver claims that very folder.
 func (m *Machine) claimed(dir string) bool {
 	return !isURL(dir) && slices.ContainsFunc(m.opt.Drivers, func(d backend.Driver) bool {
 		return d.Scheme == "" && d.Claims != nil && d.Claims(dir)
 	})
 }
 
-// needs names the driver that a place needs and the machine does not have.
+// needs returns the name of the driver that a place needs and the machine does not have, or "".
 func (m *Machine) needs(r dialect.Root) string {
 	if r.Driver == "" || slices.ContainsFunc(m.opt.Drivers, func(d backend.Driver) bool { return d.Name == r.Driver }) {
 		return ""
@@ -239,7 +240,7 @@ func (m *Machine) checkDriver(root string) error {
 	return nil
 }
 
-// agentSources are the roots of all dialects.
+// agentSources returns the roots of all dialects.
 func (m *Machine) agentSources() (list []Source) {
 	for _, d := range m.opt.Dialects {
 		for _, r := range d.Layout().Roots(m.opt.Env) {
@@ -253,7 +254,7 @@ func (m *Machine) agentSources() (list []Source) {
 	return list
 }
 
-// why says how an agent chose a root: by an environment variable, if the root would be another one without it.
+// why returns how an agent chose a root: by an environment variable, if the root would be another one without it.
 func (m *Machine) why(d dialect.Dialect, r dialect.Root) Why {
 	env, asked := m.opt.Env, ""
 	env.Getenv = func(name string) string {
@@ -269,8 +270,8 @@ func (m *Machine) why(d dialect.Dialect, r dialect.Root) Why {
 	return Why("$" + asked)
 }
 
-// allPlaces are the roots of all dialects, in the order of the dialects, and those that were added, as far as they do not
-// lie in others. A dialect that is named for a folder counts over that of the agent whose place it lies in.
+// allPlaces returns the roots of all dialects, in the order of the dialects, and the added ones that do not lie in another. A dialect that
+// is named for a folder overrides that of the agent whose place it lies in.
 func (m *Machine) allPlaces() []Source {
 	if len(m.opt.Extra) == 0 {
 		return m.agents()
@@ -310,9 +311,9 @@ func (m *Machine) allPlaces() []Source {
 	return slices.Concat(inner, agents, m.beside(known, added))
 }
 
-// override gives a source for which a dialect is named precedence over the places of agents of the same family. whole: it
-// is such a place, which gets its dialect. part: it lies in one, which leaves it its logs. Places that values share are not
-// changed: there the names of logs say whose they are.
+// override gives a source with a named dialect precedence over the places of agents of the same family. whole: it is such a place, which
+// gets its dialect. part: it lies in such a place, which leaves it its logs. Places that values share are not changed: there the names of
+// logs tell the value.
 func (m *Machine) override(agents []Source, src Source) (whole, part bool) {
 	real := m.Resolved(src.Root.Sessions)
 	for i := range agents {
@@ -331,8 +332,8 @@ func (m *Machine) override(agents []Source, src Source) (whole, part bool) {
 	return whole, part
 }
 
-// RunSources gives the places of run logs: the agents' own, those in roots that were added, then treeline's own; or those of
-// archives. A place that no driver opens is not among them.
+// RunSources returns the places of run logs: the agents' own, those in roots that were added, then treeline's own; or those of archives. A
+// place that no driver opens is left out.
 func (m *Machine) RunSources() []Source {
 	if !m.Archived() {
 		return slices.Clone(m.runs())
@@ -375,8 +376,8 @@ func (m *Machine) runSources() []Source {
 	return list
 }
 
-// rootAt is the place of a layout in a folder that may be the agent's, its folder of sessions, or any folder with logs.
-// A URL is the folder of sessions itself.
+// rootAt returns the place of a layout in a folder that may be the agent's, its folder of sessions, or any folder with logs. A URL is the
+// folder of sessions itself.
 func (m *Machine) rootAt(layout dialect.Layout, abs string) dialect.Root {
 	if isURL(abs) {
 		return dialect.Root{Sessions: abs}
@@ -385,7 +386,7 @@ func (m *Machine) rootAt(layout dialect.Layout, abs string) dialect.Root {
 		return layout.RootAt(Dir(abs))
 	}
 	if b, err := m.Open(abs); err == nil {
-		// One log is enough to tell an agent's folder from any folder with logs.
+		// One log is enough to distinguish an agent's folder from any folder with logs.
 		for range b.List(context.Background(), "sessions/") {
 			return layout.RootAt(abs)
 		}
@@ -397,7 +398,7 @@ func (m *Machine) rootAt(layout dialect.Layout, abs string) dialect.Root {
 	return r
 }
 
-// sourceIn finds the place that a path lies in. If values share it, the one that owns the log is meant, else the first.
+// sourceIn finds the place that a path lies in. If values share it, it is the one that owns the log, else the first.
 func sourceIn(places []Source, path string) (src Source, ok bool) {
 	for _, p := range places {
 		dir := Dir(p.Root.Sessions)

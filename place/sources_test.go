@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
-// Added roots may lie inside sources that are known, around them, or be the same through a link: each log is there once.
+// Added roots may lie inside known sources, around them, or be the same through a link: each log is listed once.
 func TestSourcesOverlap(t *testing.T) {
 	const agents = ".omp/agent/sessions"
 	for _, tt := range []struct {
@@ -48,7 +48,7 @@ func TestSourcesOverlap(t *testing.T) {
 				all = append(all, w.Old(path.Join(agents, name), world.Log(id, "/p", world.Said("m"+id, "", "turnips"))))
 			}
 			if err := os.Symlink(filepath.Join(w.Home, agents), filepath.Join(w.Home, "link")); err != nil {
-				if runtime.GOOS != "windows" { // where it needs rights
+				if runtime.GOOS != "windows" { // where links need privileges
 					t.Fatal(err)
 				}
 				// What a link would show is there all the same. Without one it is named, which means the same.
@@ -90,7 +90,7 @@ func TestSourcesOverlap(t *testing.T) {
 	}
 }
 
-// checkOnce checks that every capability that lists sessions finds each of these once.
+// checkOnce checks that every list of sessions finds each of these once.
 func checkOnce(t *testing.T, m *place.Machine, ix *index.Index, want []string) {
 	t.Helper()
 	want = slices.Sorted(slices.Values(want))
@@ -150,8 +150,7 @@ func checkOnce(t *testing.T, m *place.Machine, ix *index.Index, want []string) {
 	check("Watch", told, nil)
 }
 
-// A dialect that the settings name for an agent's folder, or for a part of it, counts over that of the agent. Each log is
-// still there once.
+// A dialect that the settings name for an agent's folder, or for a part of it, overrides that of the agent. Each log is still listed once.
 func TestNamedDialect(t *testing.T) {
 	const agents = ".omp/agent/sessions"
 	for _, tt := range []struct {

@@ -14,13 +14,13 @@ type Driver struct {
 	Scheme string
 	// Claims reports whether a folder is of this kind; nil claims every folder. It is not asked about URLs.
 	Claims func(dir string) bool
-	// Archive: a place of this kind keeps the logs of many stores under names ORIGIN/SOURCE/NAME; see SplitArchived.
+	// Archive: a place of this kind keeps the logs of many machines under names ORIGIN/SOURCE/NAME; see SplitArchived.
 	Archive bool
-	// Split takes a URL apart into the root of an archive and the folder in it that is meant, "" for all of it. The root is as
-	// Open and Shown take it. nil means that a URL is always a root. An error does not repeat the URL: it may hold a password.
+	// Split splits a URL into the root of an archive and the folder in it, "" for all of it. The root is as Open and Shown take it. nil
+	// means that a URL is always a root. An error does not repeat the URL: it may hold a password.
 	Split func(url string) (root, below string, err error)
-	// Shown gives a root as people may see it, and as paths of its logs begin: without a password, and without what only
-	// says how to connect. It has a host, and no slash at its end. nil is the root itself.
+	// Shown returns a root as people may see it, and as paths of its logs begin: without a password, and without what only says how to
+	// connect. It has a host, and no slash at its end. nil means that the root is shown as it is.
 	Shown func(root string) (string, error)
 	// Open opens the backend at a root: a folder, or a URL without a trailing slash. The root need not exist: until
 	// something is created in it, it is a place without logs.
@@ -33,22 +33,22 @@ type OpenOptions struct {
 	ReadOnly bool
 	// Durability says what an append survives when it returns; "" is DurabilityFlush.
 	Durability Durability
-	// Below, if set, is the folder in an archive whose logs are shown: names are relative to it. Backends below one root share
-	// their connections.
+	// Below, if set, is the folder in an archive whose logs are shown: names are relative to it. Backends below one root share their
+	// connections.
 	Below string
-	// Writer is noted with every write in an archive.
+	// Writer is recorded with every write in an archive.
 	Writer Writer
-	// Mended, if set, is told when Append had to mend the end of a log first. It must not call the Backend.
+	// Mended, if set, is called when Append had to mend the end of a log first. It must not call the Backend.
 	Mended func(Mended)
 }
 
-// Writer is who writes to an archive.
+// Writer identifies the program that writes to an archive.
 type Writer struct {
 	// Name is a user and a machine; "" is this user and this machine.
 	Name string
-	// Limited: the writer may not read all logs of the archive, so that it may know references of blobs that it may not read.
-	// Through a log that it has written, nobody reads other blobs than those that the log named before, and those that were put
-	// for the log; see blob.Keeper. A driver whose archives keep blobs, and that cannot do this, refuses to open one.
+	// Limited: the writer may not read all logs of the archive, so it may know references of blobs that it may not read. Through a log that
+	// it has written, a reader gets only the blobs that the log named before, and those that were put for the log; see blob.Keeper. A
+	// driver whose archives keep blobs, and that cannot do this, refuses to open one.
 	Limited bool
 }
 
@@ -79,14 +79,14 @@ type Mended struct {
 	Log string
 	// Offset is where the last line begins, Size how many bytes it had.
 	Offset, Size int64
-	// To is the log that torn bytes were moved to; "" where the line was whole and only got its newline.
+	// To is the log that torn bytes were moved to; "" if the line was whole and only got its newline.
 	To string
 }
 
 // ErrNoDriver is wrapped by the error for a root that no driver opens.
 var ErrNoDriver = fmt.Errorf("no driver for it")
 
-// Scheme gives the scheme of a URL, "" for a path. A drive letter is not a scheme.
+// Scheme returns the scheme of a URL, "" for a path. A drive letter is not a scheme.
 func Scheme(root string) string {
 	scheme, _, ok := strings.Cut(root, "://")
 	if !ok || len(scheme) < 2 || strings.ContainsAny(scheme, `/\.`) {
@@ -95,7 +95,7 @@ func Scheme(root string) string {
 	return scheme
 }
 
-// FindDriver gives the first driver that opens a root: by its scheme, or because it claims the folder.
+// FindDriver returns the first driver that opens a root: by its scheme, or because it claims the folder.
 func FindDriver(drivers []Driver, root string) (Driver, error) {
 	scheme := Scheme(root)
 	for _, d := range drivers {

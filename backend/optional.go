@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Liner is a Backend that has its own rule for which logs consist of lines: compressed logs, say, or rows of a database.
+// Liner is a Backend that has its own rule for which logs consist of lines, for example for compressed logs or rows of a database.
 type Liner interface {
 	// Lines reports whether the log of that name consists of lines. The answer never changes for a name.
 	Lines(name string) bool
@@ -292,8 +292,8 @@ func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, 
 	return b.Create(ctx, name, records...)
 }
 
-// RestoreOnce restores a log, unless it is there already with the same content: what a crash interrupted is done again. It
-// returns when the content is durable in both cases, so that its source may be removed. made: the log is new.
+// RestoreOnce restores a log, unless it exists already with the same content: so an interrupted restore can be repeated. When it returns,
+// the content is durable in both cases, and its source may be removed. made: the log is new.
 func RestoreOnce(ctx context.Context, b Backend, name string, content []byte) (at Log, made bool, err error) {
 	at, err = Restore(ctx, b, name, content)
 	if made = err == nil; errors.Is(err, ErrExist) {
@@ -314,34 +314,34 @@ func RestoreOnce(ctx context.Context, b Backend, name string, content []byte) (a
 
 // Rewriter is a Backend in which another program can write to a log while it is replaced or removed.
 type Rewriter interface {
-	// ReplaceShared is Replace, and says what other programs wrote meanwhile.
+	// ReplaceShared is Replace, and returns what other programs wrote meanwhile.
 	ReplaceShared(ctx context.Context, at Log, opt RewriteOptions, records ...[]byte) (Log, Late, error)
-	// RemoveShared is Remove in the same way.
+	// RemoveShared is Remove, and returns what other programs wrote meanwhile.
 	RemoveShared(ctx context.Context, at Log, opt RewriteOptions) (Late, error)
 }
 
-// RewriteOptions say what a Rewriter does beside other programs. The zero value is what Backend.Replace and Remove do.
+// RewriteOptions say how a Rewriter deals with other programs. The zero value is what Backend.Replace and Remove do.
 type RewriteOptions struct {
 	// Force replaces or removes a log that another program has open for writing. Otherwise that is ErrHeld.
 	Force bool
-	// Grown takes lines that were appended since the caller saw the log for late ones. Otherwise they are ErrConflict. A
-	// caller that reads the log again and again, and is always too late, gets on with it.
+	// Grown treats lines that were appended since the caller saw the log as late ones. Otherwise they are ErrConflict. A caller whose
+	// rewrites conflict again and again sets it to make progress.
 	Grown bool
-	// Keep gets the records that Grown allows, before RemoveShared removes the log, and makes them durable elsewhere. Those records
-	// are not in Late.Records. Without Keep they are nowhere but in memory after the removal, and a process that is killed then
-	// loses them. If Keep fails, the log stays.
+	// Keep gets the records that Grown allows, before RemoveShared removes the log, and makes them durable elsewhere. Those records are not
+	// in Late.Records. Without Keep they are only in memory after the removal, and are lost if the process is killed then. If Keep fails,
+	// the log stays.
 	Keep func(records [][]byte) error
 }
 
 // Late is what other programs did to a log while it was replaced or removed.
 type Late struct {
-	// Records were written to the old log after the caller last saw it. ReplaceShared adds them to the new log, and the Log
-	// that it returns has them. Those of a removed log are here only.
+	// Records were written to the old log after the caller last saw it. ReplaceShared adds them to the new log, and the Log that it returns
+	// has them. For a removed log they are only here.
 	Records [][]byte
 	// Kept is the number of records that RewriteOptions.Keep got.
 	Kept int
-	// Holders are programs that still have the old log open for writing, which happens only with force. What they write
-	// from now on is lost.
+	// Holders are programs that still have the old log open for writing, which happens only with Force. What they write from now on is
+	// lost.
 	Holders []string
 }
 
@@ -370,11 +370,11 @@ type Sweeper interface {
 
 // Holder is a Backend that can tell which programs have a log open for writing.
 type Holder interface {
-	// Holders names the programs that take no lock and keep the log open for writing. It is empty where the system does not tell.
+	// Holders names the programs that take no lock and keep the log open for writing. It is empty if the system does not tell.
 	Holders(ctx context.Context, name string) ([]string, error)
 }
 
-// Holders names the programs that have a log of any Backend open for writing; none where it is not a Holder.
+// Holders names the programs that have a log of any Backend open for writing; none if it is not a Holder.
 func Holders(ctx context.Context, b Backend, name string) ([]string, error) {
 	if h, ok := b.(Holder); ok {
 		return h.Holders(ctx, name)
@@ -384,11 +384,11 @@ func Holders(ctx context.Context, b Backend, name string) ([]string, error) {
 
 // Releaser is a Backend that holds something for a log that is written, such as an open file.
 type Releaser interface {
-	// Release lets go of it. The log may be written again later.
+	// Release releases what is held. The log may be written again later.
 	Release(name string) error
 }
 
-// Release lets go of what a Backend holds for a log. It does nothing if the Backend is not a Releaser.
+// Release releases what a Backend holds for a log. It does nothing if the Backend is not a Releaser.
 func Release(b Backend, name string) error {
 	if r, ok := b.(Releaser); ok {
 		return r.Release(name)

@@ -17,7 +17,7 @@ func (short) Open(context.Context, backend.Log) (backend.Reader, error) {
 	return backend.NewReader([]byte("short")), nil
 }
 
-// A size that cannot be is an error, not the end of the program.
+// An impossible size is an error and does not end the program.
 func TestReadAllPromised(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int64{6, 1 << 62} {

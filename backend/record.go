@@ -30,7 +30,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Begin makes the checks with which every method of a backend begins: ErrClosed, the cause of ctx, or ErrName.
+// Begin makes the checks with which every method of a backend begins. It returns ErrClosed, the cause of ctx, or ErrName.
 func Begin(ctx context.Context, closed bool, name string) error {
 	switch {
 	case closed:

@@ -9,13 +9,12 @@ import (
 
 // Streamer is a Backend that can create a log that is larger than the memory.
 type Streamer interface {
-	// CreateFrom is Create for records that come one after the other. Each is valid until the next step. It ends at the
-	// first error, and then there is no log.
+	// CreateFrom is Create for a sequence of records. Each is valid until the next step. It ends at the first error, and then there is no
+	// log.
 	CreateFrom(ctx context.Context, name string, records iter.Seq2[[]byte, error]) (Log, error)
 }
 
-// CreateFrom creates a log of records that come one after the other. If the Backend is not a Streamer, they are collected
-// first.
+// CreateFrom creates a log from a sequence of records. If the Backend is not a Streamer, they are collected first.
 func CreateFrom(ctx context.Context, b Backend, name string, records iter.Seq2[[]byte, error]) (Log, error) {
 	if s, ok := b.(Streamer); ok && Lines(b, name) {
 		return s.CreateFrom(ctx, name, records)
@@ -30,8 +29,7 @@ func CreateFrom(ctx context.Context, b Backend, name string, records iter.Seq2[[
 	return b.Create(ctx, name, list...)
 }
 
-// WriteRecords writes records that come one after the other as the lines of a log, for a Streamer that collects them first. It
-// ends at the first error.
+// WriteRecords writes a sequence of records as the lines of a log, for a Streamer that collects them first. It ends at the first error.
 func WriteRecords(w io.Writer, name string, records iter.Seq2[[]byte, error]) error {
 	for r, err := range records {
 		if err == nil {

@@ -16,15 +16,15 @@ import (
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
 )
 
-// Options say where drivers find what no URL says.
+// Options say where drivers find what is not in a URL.
 type Options struct {
 	// Getenv is the environment; nil is that of the process.
 	Getenv func(string) string
-	// Tokens is the file with the tokens of servers; see remote.Tokens. "" is none.
+	// Tokens is the file with the tokens of servers; see remote.Tokens. "" means none.
 	Tokens string
 }
 
-// ErrToken is wrapped by the error of a server that needs a token, or another one.
+// ErrToken is wrapped by the error for a missing or refused token of a server.
 var ErrToken = remote.ErrToken
 
 // Hosts lists the hosts in a file of tokens; see remote.Tokens.

@@ -18,7 +18,7 @@ import (
 
 // Place is an empty place to keep logs in.
 type Place struct {
-	// Open opens the place, mostly through a driver. The suite closes what it opened, and opens it again.
+	// Open opens the place, usually through a driver. The suite closes what it opened, and opens it again.
 	Open func() (backend.Backend, error)
 	// Put sets the bytes of a log without the backend, as another program would. If it is nil, the tests that need it
 	// are left out.
@@ -183,7 +183,7 @@ func (p *prober) append(at backend.Log, records ...string) backend.Log {
 	return next
 }
 
-// scribble overwrites records that a backend was given. They are the caller's again, and the log must not change.
+// scribble overwrites records that were passed to a backend. They are the caller's again, and the log must not change.
 func scribble(records [][]byte) {
 	for _, r := range records {
 		for i := range r {

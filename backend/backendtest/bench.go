@@ -23,7 +23,7 @@ func Bench(b *testing.B, place func(b *testing.B) Place) {
 		}
 		return be, at
 	}
-	appends := func(name string, first int, records ...[]byte) { // after a record of that many bytes
+	appends := func(name string, first int, records ...[]byte) { // after a first record of that many bytes
 		b.Run("Append/"+name, func(b *testing.B) {
 			be, at := start(b, bytes.Repeat([]byte("y"), first))
 			b.ReportAllocs()

@@ -144,8 +144,8 @@ func (h *history) step() {
 	}
 }
 
-// mirror does an operation of backend.Mirror on both. The bytes are whole lines: what an Append does after an unterminated one
-// has names that depend on the clock.
+// mirror does an operation of backend.Mirror on both. The bytes are whole lines: an Append after an unterminated one would make names that
+// depend on the clock.
 func (h *history) mirror(m backend.Mirror, at seen, records [][]byte) (what string, now seen, err, oracle error) {
 	content, mark := string(bytes.Join(append(records, nil), []byte{'\n'})), strconv.Itoa(len(h.trace))
 	if h.rnd.IntN(3) > 0 {
@@ -158,7 +158,7 @@ func (h *history) mirror(m backend.Mirror, at seen, records [][]byte) (what stri
 	return "overwrite", now, err, oracle
 }
 
-// compare compares all logs, and what was noted about them.
+// compare compares all logs and their marks.
 func (h *history) compare() {
 	var got, want []string
 	for _, at := range h.list(h.root + "/") {

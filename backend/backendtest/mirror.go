@@ -33,7 +33,7 @@ func (p *prober) exact(name, want string) backend.Log {
 	return at
 }
 
-// marks gives what Marks says, one line for each log.
+// marks returns what Marks yields, one line for each log.
 func (p *prober) marks(m backend.Mirror, prefix string) (list []string) {
 	p.Helper()
 	for l, err := range m.Marks(p.ctx, prefix) {
@@ -100,7 +100,7 @@ func extend(t *testing.T, p *prober) {
 	if now := p.exact("f/a.jsonl", content); !now.Same(at) {
 		t.Errorf("was %+v, is %+v", at, now)
 	}
-	// An append is one of records again.
+	// An append adds records again.
 	now := p.append(p.fill("b.jsonl", "one"), "two")
 	if now, err = p.mirror().Extend(p.ctx, now, "", strings.NewReader("three\n")); err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func extend(t *testing.T, p *prober) {
 	p.exact("b.jsonl", "one\ntwo\nthree\nfour\n"+large)
 }
 
-// overwrite: a new content in the place of an old one, or a new log.
+// overwrite: new content replaces the old, or makes a new log.
 func overwrite(t *testing.T, p *prober) {
 	m := p.mirror()
 	if m == nil {
@@ -236,7 +236,7 @@ func mirrorGrows(t *testing.T, p *prober) {
 	}
 }
 
-// marks: what was noted last stays whatever else happens to the log, also when it is removed.
+// marks: the last mark stays whatever else happens to the log, also when it is removed.
 func marks(t *testing.T, p *prober) {
 	m := p.mirror()
 	if m == nil {
@@ -278,7 +278,7 @@ func marks(t *testing.T, p *prober) {
 		if !l.Removed.IsZero() {
 			continue
 		}
-		// The token is good, and a mark can be noted without a byte.
+		// The token is good, and a mark can be stored without a byte.
 		if now, err := m.Extend(p.ctx, l.Log, "noted", strings.NewReader("")); err != nil || now.Size != l.Size || now.Generation != l.Generation {
 			t.Errorf("%s: %+v, %v; want no error, now.Size == %v, now.Generation == %v", l.Name, now, err, l.Size, l.Generation)
 		}

@@ -12,14 +12,14 @@ import (
 // plain hides the optional interfaces of a backend, so that the functions of package backend fall back.
 type plain struct{ backend.Backend }
 
-// lines: what the backend says of a name is how the log of that name is written and read.
+// lines: a log is written and read as Lines says of its name.
 func lines(t *testing.T, p *prober) {
 	for _, name := range []string{"a.jsonl", "a.json", "a.jsonl.zst", "notes", "rows/1"} {
 		if !backend.Lines(p.b, name) {
 			p.equal(p.read(p.fill(name, "one"), 0), []string{"one"})
 			continue
 		}
-		if backend.Compressed(p.b, name) { // only read
+		if backend.Compressed(p.b, name) { // can only be read
 			if !p.place.ReadOnly {
 				p.is(second(p.b.Create(p.ctx, name)), backend.ErrCompressed, name)
 			}
@@ -126,7 +126,7 @@ func ends(t *testing.T, p *prober) {
 	}
 }
 
-// glimpse: Names are the names of List, and a Glimpse is what List and Ends say.
+// glimpse: Names yields the names of List, and Glimpse returns what List and Ends return.
 func glimpse(t *testing.T, p *prober) {
 	g, ok := p.b.(backend.Glimpser)
 	if !ok {

@@ -243,7 +243,7 @@ func listOrder(t *testing.T, p *prober) {
 	}
 }
 
-// notThere: a name without a log is ErrNotExist, also if it is a folder or below a log.
+// notThere: a name without a log is ErrNotExist, also if a folder has it or it is below a log.
 func notThere(t *testing.T, p *prober) {
 	p.fill("log.jsonl", "r")
 	p.fill("folder/log.jsonl", "r")

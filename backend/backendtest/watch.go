@@ -89,7 +89,7 @@ func watchTells(t *testing.T, p *prober) {
 	w.told("a/old.jsonl")
 }
 
-// watchTellsOfOthers: changes that do not go through the backend are reported too.
+// watchTellsOfOthers: changes by other programs are reported too.
 func watchTellsOfOthers(t *testing.T, p *prober) {
 	if _, ok := p.b.(backend.Watcher); !ok {
 		return
@@ -161,7 +161,7 @@ func (p *prober) hold(at backend.Log) (renewed func(want string, wantGrew bool))
 	}
 }
 
-// renew: a held log grows, and stays the same log after its name was given to another one.
+// renew: a held log grows, and stays the same log after its name was given to another log.
 func renew(t *testing.T, p *prober) {
 	at := p.fill("a.jsonl", `{"n":1}`)
 	renewed := p.hold(at)

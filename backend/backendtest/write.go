@@ -32,7 +32,7 @@ func create(t *testing.T, p *prober) {
 	p.holds("f/b.jsonl", "r")
 }
 
-// createFrom: records may come one after the other, and are not kept. If one is an error, there is no log.
+// createFrom: records may come in a sequence, and the backend keeps no reference to them. If one is an error, there is no log.
 func createFrom(t *testing.T, p *prober) {
 	failing := errors.New("no more")
 	records := func(end error, list ...string) iter.Seq2[[]byte, error] {
@@ -145,7 +145,7 @@ func conflict(t *testing.T, p *prober) {
 	}
 }
 
-// conflictWithOthers: a change by a foreign program is noticed before the write.
+// conflictWithOthers: a change by another program is noticed before the write.
 func conflictWithOthers(t *testing.T, p *prober) {
 	const name = "a.jsonl"
 	for _, content := range []string{

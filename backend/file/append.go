@@ -86,8 +86,8 @@ func (w *writer) write(before int64, batch []byte) error {
 	return failed(w.name, err)
 }
 
-// settle checks the file after the write: it still has a name, and the batch is at the expected offset. To follow the path
-// once more would notice little more, and costs half as much as the write.
+// settle checks the file after the write: it still has a name, and the batch is at the expected offset. Following the path once more would
+// notice little more, and costs half as much as the write.
 func (w *writer) settle(before durable.Info, batch []byte) (backend.Log, error) {
 	info, err := w.f.Stat()
 	if err != nil {
@@ -139,8 +139,8 @@ func (w *writer) mend(ctx context.Context) (added *backend.Mended, err error) {
 	if mended.To, kept, err = w.keep(line); err != nil {
 		return nil, err
 	}
-	// The bytes are durable in their new file. Only now may they be cut off here. That took two syncs, so the file is looked
-	// at once more: what another program wrote meanwhile would be cut off too. It stays, and the copy goes.
+	// The bytes are durable in their new file. Only now may they be cut off here. That took two syncs, so the file is checked once more:
+	// what another program wrote meanwhile would be cut off too. In that case the torn record stays here, and its copy is removed.
 	if info, err := w.f.Stat(); err != nil || info != w.left {
 		w.left = durable.Info{}
 		_ = w.b.fs.Remove(kept) // the bytes are still in the log

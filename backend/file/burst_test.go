@@ -16,12 +16,12 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// dated is a file system with chosen times of change, since those of the machine may be precise or not. It counts how often
-// the path of the log is followed.
+// dated is a file system with chosen change times, since those of the machine may be precise or not. It counts how often the path of the
+// log is followed.
 type dated struct {
 	durable.OS
 	step    int64 // between two changes, in nanoseconds
-	changed int64 // time of the last one
+	changed int64 // time of the last change
 	follows int
 }
 
@@ -75,7 +75,7 @@ func TestBurst(t *testing.T) {
 	t.Parallel()
 	for what, tc := range map[string]struct {
 		step   int64
-		follow bool // each time
+		follow bool // the path is followed each time
 	}{
 		"a precise clock":        {step: 2000},
 		"a clock in steps":       {step: 0, follow: true},
@@ -110,7 +110,7 @@ func TestBurst(t *testing.T) {
 // others are the changes of a file during a burst.
 var others = map[string]struct {
 	act  func(path string) error
-	fine bool // the log is what it was
+	fine bool // the log is unchanged
 }{
 	"appended": {act: func(path string) error {
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)

@@ -18,10 +18,10 @@ import (
 	"github.com/treeline-dev/treeline/internal/spill"
 )
 
-// zstSuffix ends the names of compressed logs of lines.
+// zstSuffix is the end of the names of compressed logs of lines.
 const zstSuffix = ".zst"
 
-// plainName gives the name of a log without the ending of compressed ones; ok is false for a log that is not compressed.
+// plainName returns the name of a log without the ending of compressed ones; ok is false for a log that is not compressed.
 func plainName(name string) (plain string, ok bool) {
 	plain, ok = strings.CutSuffix(name, zstSuffix)
 	return plain, ok && backend.IsText(plain)
@@ -64,7 +64,7 @@ func (b *Backend) contentLog(ctx context.Context, f durable.File, name, path str
 	return at, info, err
 }
 
-// contentSize gives the length of the content of a compressed file. What only decoding tells is remembered.
+// contentSize returns the length of the content of a compressed file. A length that only decoding tells is remembered.
 func (b *Backend) contentSize(ctx context.Context, f durable.File, path string, info durable.Info) (int64, error) {
 	size, known, err := contentSize(f, info.Size)
 	if err != nil {
@@ -104,7 +104,7 @@ func (b *Backend) listedSize(ctx context.Context, path string, info durable.Info
 	return b.contentSize(ctx, f, path, info)
 }
 
-// openCompressed opens a compressed file and finds out which log it is.
+// openCompressed opens a compressed file and returns its Log.
 func (b *Backend) openCompressed(ctx context.Context, name, path string) (durable.File, backend.Log, durable.Info, error) {
 	f, err := b.fs.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -129,7 +129,7 @@ func (b *Backend) expandNow(ctx context.Context, name, path string) (backend.Log
 	return at, r, err
 }
 
-// expandLog gives random access to the content of a compressed file.
+// expandLog opens the content of a compressed file for random access.
 func expandLog(ctx context.Context, f durable.File, path string, at backend.Log, info durable.Info) (*expanded, error) {
 	c, err := openContent(ctx, f, path, info.Size)
 	if err != nil {
@@ -142,8 +142,8 @@ func expandLog(ctx context.Context, f durable.File, path string, at backend.Log,
 	return &expanded{content: c, name: at.Name, size: at.Size, file: info}, nil
 }
 
-// holdCompressed opens the compressed log that the caller saw; end means that nothing of it is read. A compressed file does
-// not grow: one that was written to is another log.
+// holdCompressed opens the compressed log that the caller saw; end means that nothing of it will be read. A compressed file does not grow:
+// one that was written to is another log.
 func (b *Backend) holdCompressed(ctx context.Context, at backend.Log, path string, end bool) (*expanded, error) {
 	f, now, info, err := b.openCompressed(ctx, at.Name, path)
 	if err != nil {
@@ -259,7 +259,7 @@ func (b *Backend) Expand(ctx context.Context, at backend.Log) (backend.Log, erro
 	}
 	// The copy is durable. Only now may the compressed file go.
 	if now, err := b.fs.Stat(path); err != nil || idOf(now) != idOf(r.file) {
-		// Another program was faster. The copy would hide what it wrote.
+		// Another program was faster. The copy would hide what that program wrote.
 		if now, err := b.fs.Stat(plain); err == nil && idOf(now) == idOf(made) {
 			_ = b.fs.Remove(plain)
 		}
@@ -271,7 +271,7 @@ func (b *Backend) Expand(ctx context.Context, at backend.Log) (backend.Log, erro
 	return fullLogOf(name, made, tail), failed(name, b.fs.SyncDir(filepath.Dir(path)))
 }
 
-// changedIsConflict: what is ErrChanged to a reader is ErrConflict to a writer.
+// changedIsConflict turns ErrChanged, the error of a reader, into ErrConflict, that of a writer.
 func changedIsConflict(name string, err error) error {
 	if errors.Is(err, backend.ErrChanged) || errors.Is(err, backend.ErrNotExist) {
 		return conflict(name)

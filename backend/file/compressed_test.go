@@ -20,7 +20,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
 )
 
-// frame compresses content into one frame that says how long its content is.
+// frame compresses content into one frame whose header has the length.
 func frame(content string) []byte {
 	enc, err := zstd.NewWriter(nil)
 	if err != nil {
@@ -29,14 +29,14 @@ func frame(content string) []byte {
 	return enc.EncodeAll([]byte(content), nil)
 }
 
-// silent compresses content into one frame that does not say how long its content is.
+// silent compresses content into one frame whose header does not have the length.
 func silent(content []byte) []byte {
 	var b bytes.Buffer
 	enc, err := zstd.NewWriter(&b, zstd.WithEncoderCRC(false))
 	if err != nil {
 		panic(err)
 	}
-	for len(content) > 0 { // in pieces, or else the length is known
+	for len(content) > 0 { // in pieces, or else the length would be known
 		n := min(len(content), 1<<20)
 		if _, err := enc.Write(content[:n]); err != nil {
 			panic(err)
@@ -120,7 +120,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestCompressedLong: content that does not fit into memory goes through a temporary file, of which nothing is left.
+// TestCompressedLong: content that does not fit into memory goes through a temporary file, which is removed.
 func TestCompressedLong(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -155,7 +155,7 @@ func TestCompressedDamage(t *testing.T) {
 	good := frame(strings.Repeat("{\"b\":\"text\"}\n", 50))
 	bomb := silent(make([]byte, 100<<20))
 	lying := bytes.Clone(frame(strings.Repeat("a", 70000)))
-	lying[4] |= 0xc0 // a length of eight bytes, taken from what follows
+	lying[4] |= 0xc0 // a length field of eight bytes, taken from the bytes that follow
 	cases := map[string][]byte{"bomb": bomb, "lying length": lying, "not zstd": []byte("{\"plain\":1}\n")}
 	for n := 1; n < len(good); n++ {
 		cases[fmt.Sprintf("cut after %d", n)] = good[:n]
@@ -251,7 +251,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// replacing replaces a file by another one before the operation number at that opens or looks at a name.
+// replacing is a file system that replaces a file by another one before operation number at that opens or stats a name.
 type replacing struct {
 	durable.OS
 	at       int
@@ -276,7 +276,7 @@ func (r *replacing) Stat(name string) (durable.Info, error) {
 	return r.OS.Stat(name)
 }
 
-// TestExpandBesideAnother: a compressed file that another program puts in place meanwhile stays, and nothing hides it.
+// TestExpandBesideAnother: a compressed file that another program writes meanwhile stays, and nothing hides it.
 func TestExpandBesideAnother(t *testing.T) {
 	for n := 1; ; n++ {
 		b, path := pack(t, frame("old\n"))

@@ -28,7 +28,7 @@ const (
 	crashLog  = "project/log.jsonl"
 )
 
-// quiet are options without clocks and waits: every run is the same.
+// quiet returns options without clocks and waits, so that every run is the same.
 func quiet(fsys durable.FS, level backend.Durability) file.Options {
 	return file.Options{
 		FS: fsys, Durability: level,

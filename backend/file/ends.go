@@ -83,7 +83,7 @@ func (b *Backend) glimpseCompressed(ctx context.Context, name, path string, room
 		return at, nil, nil, err
 	}
 	defer e.Close()
-	at.Generation = at.Generation[:shortWidth] // as List gives it
+	at.Generation = at.Generation[:shortWidth] // as List returns it
 	head, end, err = divide(e, at, room, tail)
 	return at, head, end, err
 }

@@ -12,17 +12,16 @@ import (
 	"github.com/treeline-dev/treeline/internal/spill"
 )
 
-// Limits of what a compressed file may ask for. They stop files that are made to exhaust memory or disk; JSON Lines of
-// sessions stay far below.
+// Limits for compressed files. They stop files that are made to exhaust memory or disk; JSON Lines of sessions stay far below.
 const (
-	// mostRatio is how much longer than the file its content may be, beyond freeSize. Text shrinks to a tenth or so.
+	// mostRatio is the largest ratio of content to file, beyond freeSize. Text shrinks to a tenth or so.
 	mostRatio = 1 << 10
 	freeSize  = 64 << 20
-	// mostWindow is the memory that decoding may take. The reference decoder has the same limit.
+	// mostWindow is the most memory that decoding may take. The reference decoder has the same limit.
 	mostWindow = 128 << 20
 )
 
-// mostContent is how long the content of a file of that size may be.
+// mostContent returns the longest content that a file of that size may have.
 func mostContent(stored int64) int64 { return freeSize + mostRatio*stored }
 
 // tooLong is the error for a file that expands to more than mostContent.
@@ -45,8 +44,8 @@ func damaged(path string, offset int64, err error) error {
 	}
 }
 
-// contentSize reads from the headers of frames and blocks how long the content of a zstd file is. known is false if a
-// frame does not say, or if the file is damaged: then only decoding tells. Agents write one frame, which says.
+// contentSize reads the length of the content of a zstd file from the headers of frames and blocks. known is false if a frame does not say,
+// or if the file is damaged: then only decoding tells. Agents write one frame, which has the length.
 func contentSize(f io.ReaderAt, stored int64) (size int64, known bool, err error) {
 	most := uint64(mostContent(stored))
 	for pos := int64(0); pos < stored; {
@@ -77,7 +76,7 @@ func contentSize(f io.ReaderAt, stored int64) (size int64, known bool, err error
 	return size, true, nil
 }
 
-// frameEnd gives where the blocks of a frame end that begin at pos, -1 if the file ends before.
+// frameEnd returns the end of a frame whose blocks begin at pos, -1 if the file ends before.
 func frameEnd(f io.ReaderAt, pos, stored int64) (int64, error) {
 	for {
 		var b [3]byte

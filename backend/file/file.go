@@ -23,10 +23,10 @@
 // have changed since the last append, so the cost does not depend on the length of the log. After the write the file is
 // checked once more.
 //
-// In a burst of appends the path is followed once per millisecond; in between only the open file is checked. On Linux its
-// time of change covers its names, so a replaced, renamed or removed file is noticed all the same. This is done only if two
-// changes were seen with times closer together than the steps of a coarse clock. A change of a folder or a symbolic link on
-// the path is noticed up to a millisecond late.
+// In a burst of appends the path is followed once per millisecond; in between only the open file is checked. On Linux the file's change
+// time covers its names, so a replaced, renamed or removed file is noticed all the same. This is done only if two changes were seen with
+// times closer together than the steps of a coarse clock. A change of a folder or a symbolic link on the path is noticed up to a
+// millisecond late.
 //
 // A replaced, truncated, extended, rewritten or removed file is noticed before anything is written. A program that takes no
 // lock and writes in the microseconds between the check and the write is not. If it appends, both records are whole, and
@@ -35,26 +35,26 @@
 //
 // # Replacing and removing beside other programs
 //
-// A log is replaced by a rename. A program that has the old file open would go on writing to it, and lose what it writes. So a
-// log that another program has open for writing is not replaced or removed, unless the caller forces it: ErrHeld. Programs
-// that open the file for every append may go on. Immediately before the rename the old file is compared once more; lines that
-// arrived are carried over, and any other change is ErrConflict. After the rename the old file is watched until no program has
-// it open for writing, for a second, or for ten while it writes, and what arrived there is appended to the new file, or returned if the log was
-// removed. If this process is killed while it watches, a record is lost that a program wrote to the old file through a handle
+// A log is replaced by a rename. A program that has the old file open would go on writing to it, and what it writes would be lost. So a log
+// that another program has open for writing is not replaced or removed (ErrHeld), unless the caller forces it. Programs that open the file
+// for every append may go on. Immediately before the rename the old file is compared once more; lines that arrived are carried over, and
+// any other change is ErrConflict. After the rename the old file is watched until no program has it open for writing, for a second, or for
+// up to ten while a program writes to it. What arrived there is appended to the new file, or returned if the log was removed. If this
+// process is killed while it watches, a record is lost that a program wrote to the old file through a handle from before the rename.
 // from before the rename.
 //
-// On Linux a lease and /proc tell which programs have a file open; writers of this package, which notice a replaced file, are
-// recognized by the flags of their open files. /proc does not show processes of other users or containers, and files of other
-// users and some network file systems have no leases. Other systems do not tell at all: there a program that keeps the file
-// open loses what it writes later than 50 ms after the rename. Close the agent first.
+// On Linux a lease and /proc tell which programs have a file open; writers of this package, which notice a replaced file, are recognised by
+// the flags of their open files. /proc does not show processes of other users or containers, and files of other users and some network file
+// systems have no leases. Other systems do not tell at all: there a program that keeps the file open loses what it writes later than 50 ms
+// after the rename. Close the agent first.
 //
 // # Compressed logs
 //
-// A file whose name ends in ".jsonl.zst" is a log of lines, compressed with zstd. It is read like any other log: sizes and
-// offsets are those of its content, and its name keeps the ending. Open expands it, into memory or, where it is long, into
-// a temporary file. Nothing writes such a file: mutations return ErrCompressed, and Expand turns it into a plain one first.
-// If there is a plain file of the same name without ".zst", List leaves the compressed one out. A file that is damaged, or
-// whose content is a thousand times longer than it, is refused with a DamageError.
+// A file whose name ends in ".jsonl.zst" is a log of lines, compressed with zstd. It is read like any other log: sizes and offsets are
+// those of its content, and its name keeps the ending. Open expands it, into memory or, if it is long, into a temporary file. Nothing
+// writes such a file: mutations return ErrCompressed, and Expand turns it into a plain one first. If there is a plain file of the same name
+// without ".zst", List leaves the compressed one out. A file that is damaged, or that expands to about a thousand times its size, is
+// refused with a DamageError.
 //
 // # Names
 //
@@ -92,7 +92,7 @@ type Options struct {
 	// Durability says what an append survives when it returns; "" is backend.DurabilityFlush. Replace is durable at
 	// every level.
 	Durability backend.Durability
-	// Mended, if set, is told when Append had to mend the end of a log first. It must not call the Backend.
+	// Mended, if set, is called when Append had to mend the end of a log first. It must not call the Backend.
 	Mended func(backend.Mended)
 	// LockWait is how long a mutation waits for the lock of a log before it returns backend.ErrLocked; 0 means 10 seconds.
 	LockWait time.Duration
@@ -141,9 +141,9 @@ type Backend struct {
 	writers map[string]*writer  // by name of the log
 	uses    int64               // counts calls of take, to find the least recently used writer
 	lasting map[string]struct{} // folders whose names, up to the root, are known to be durable
-	late    map[string]error    // of logs that were closed to make room for others, for Sync or Close: the system tells an error once
+	late    map[string]error    // the errors of logs that were closed to make room for others, for Sync or Close: the system reports an error once
 	watches []*watch
-	sizes   map[fileID]int64 // of the content of compressed files that do not say it
+	sizes   map[fileID]int64 // sizes of compressed files whose headers do not contain them
 }
 
 // New returns a Backend for the files below root. The folder need not exist: until a log is created, there are no logs.
@@ -166,8 +166,8 @@ func New(root string, options Options) (*Backend, error) {
 	}, nil
 }
 
-// Driver returns the driver of folders of files. It claims every folder, so it comes last in a list. options hold what
-// backend.OpenOptions do not.
+// Driver returns the driver of folders of files. It claims every folder, so it comes last in a list. options has what backend.OpenOptions
+// lacks.
 func Driver(options Options) backend.Driver {
 	return backend.Driver{Name: "file", Open: func(root string, opt backend.OpenOptions) (backend.Backend, error) {
 		options := options

@@ -41,7 +41,7 @@ func (g *generation) append(dst []byte) []byte {
 	return hex.AppendEncode(dst, raw[:])
 }
 
-// appendGeneration appends the generation of a file as List gives it.
+// appendGeneration appends the generation of a file as List returns it.
 func appendGeneration(dst []byte, i durable.Info) []byte {
 	return (&generation{dev: i.Dev, ino: i.Ino, nanos: i.Nanos}).append(dst)
 }
@@ -61,7 +61,7 @@ func parseGeneration(s string) (g generation, ok bool) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// hashTail detects accidents, not attacks.
+// hashTail detects accidental changes, not attacks.
 func hashTail(tail []byte) uint64 { return uint64(crc32.Checksum(tail, castagnoli)) }
 
 // logOf makes the Log of a file whose tail is not known.
@@ -69,7 +69,7 @@ func logOf(name string, i durable.Info) backend.Log {
 	return backend.Log{Name: name, Generation: string(appendGeneration(nil, i)), Size: i.Size, Time: time.Unix(0, i.Nanos), Changed: i.Changed}
 }
 
-// fullLogOf makes the Log of a file with that tail. It has no Changed, which a rename that follows would change.
+// fullLogOf makes the Log of a file with that tail. It has no Changed, because a later rename would change it.
 func fullLogOf(name string, i durable.Info, tail []byte) backend.Log {
 	var room [fullWidth]byte
 	g := generation{dev: i.Dev, ino: i.Ino, nanos: i.Nanos, tail: hashTail(tail), full: true}

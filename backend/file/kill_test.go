@@ -30,8 +30,8 @@ type mark struct {
 	Pad    string `json:"pad"`
 }
 
-// childWriter takes "root seed name-of-the-log". It appends records of all sizes, sometimes rewrites the whole log, and
-// prints the number of each record after it was acknowledged.
+// childWriter runs in a child process; args are "root seed name-of-the-log". It appends records of all sizes, sometimes rewrites the whole
+// log, and prints the number of each record after it was acknowledged.
 func childWriter(args string) error {
 	var root, name string
 	var seed uint64
@@ -106,7 +106,7 @@ func TestKill(t *testing.T) {
 			c := soaktest.Begin(t)
 			k := killer{t: t, counts: c, rnd: rand.New(rand.NewPCG(c.Seed(uint64(writers)), 0)), root: t.TempDir()}
 			for round := range c.Rounds(9, 9) {
-				if round%3 == 0 { // a new log, or checking it takes longer than writing it
+				if round%3 == 0 { // a new log: checking a long one would take longer than writing it
 					k.begin(round)
 				}
 				k.round(writers)
@@ -126,7 +126,7 @@ type killer struct {
 
 func (k *killer) begin(round int) {
 	if k.name != "" {
-		_ = os.Remove(filepath.Join(k.root, k.name)) // a soak makes thousands of them
+		_ = os.Remove(filepath.Join(k.root, k.name)) // a soak makes thousands of logs
 	}
 	k.name = fmt.Sprintf("%d.jsonl", round)
 	k.acked = map[string]int{}
@@ -160,7 +160,7 @@ func (k *killer) round(writers int) {
 	k.check()
 }
 
-// check reads the log: it has all acknowledged records of each writer, in order, once, and at most one more.
+// check reads the log: it has all acknowledged records of each writer, in order, once, and at most one more of each.
 func (k *killer) check() {
 	b, err := file.New(k.root, file.Options{ReadOnly: true})
 	if err != nil {

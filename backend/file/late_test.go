@@ -41,8 +41,8 @@ func (f failingSyncFile) Sync(what durable.Scope) error {
 	return f.File.Sync(what)
 }
 
-// The file of a log is closed to make room for others. If its sync fails then, the next Sync of that log returns the error; if there is
-// none, Close of the backend does.
+// The file of a log is closed to make room for others. If its sync then fails, the next Sync of that log returns the error; without one,
+// Close of the backend does.
 func TestSyncFailsOfClosedLog(t *testing.T) {
 	t.Parallel()
 	for _, asked := range []bool{true, false} {

@@ -118,7 +118,7 @@ func (l *lister) folder(name, dir string) bool {
 	return true
 }
 
-// together is how many files share one allocation for their names and generations. Keeping one string keeps them all.
+// together is how many files share one allocation for their names and generations. Keeping one of these strings keeps them all.
 const together = 64
 
 // files yields the items from:to, which are files.
@@ -190,7 +190,7 @@ func (l *lister) pick(name, dir string) {
 			l.items = append(l.items, item{base, info})
 		}
 	}
-	slices.Sort(links) // of several links to one folder the first is listed, whatever the order of the folder
+	slices.Sort(links) // if several links lead to one folder, the first is listed, whatever the order of the folder
 	for _, base := range links {
 		if l.enter(name+base, dir+string(filepath.Separator)+base) {
 			l.items = append(l.items, item{key: base + "/"})
@@ -200,7 +200,7 @@ func (l *lister) pick(name, dir string) {
 	slices.SortFunc(l.items[begin:], func(a, b item) int { return strings.Compare(a.key, b.key) })
 }
 
-// overlap reports whether one begins with the other: the folder is above the prefix or below it.
+// overlap reports whether one begins with the other: the folder is above the prefix, or the prefix above the folder.
 func overlap(a, b string) bool {
 	n := min(len(a), len(b))
 	return a[:n] == b[:n]

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/file"
 )
 
-// slow is content that comes slowly: an append that begins meanwhile is not kept waiting.
+// slow is content that comes slowly: appends meanwhile do not wait for it.
 type slow struct {
 	io.Reader
 	meanwhile func()

@@ -142,7 +142,7 @@ func TestOthersDuringAnAppend(t *testing.T) {
 	}
 }
 
-// stagingFS is a file system in which another program acts when a temporary file was synced.
+// stagingFS is a file system in which another program acts after a temporary file was synced.
 type stagingFS struct {
 	durable.OS
 	synced func()

@@ -271,7 +271,7 @@ func TestGlimpseUnreadable(t *testing.T) {
 	if err := os.Chmod(filepath.Join(root, "a", "log.jsonl"), 0); err != nil {
 		t.Fatal(err)
 	}
-	// The super-user can read it all the same.
+	// The super-user can read the log all the same.
 	at, _, _, err := b.Glimpse(t.Context(), "a/log.jsonl", make([]byte, 4), 2)
 	if at.Generation == "" || err != nil && !errors.Is(err, fs.ErrPermission) {
 		t.Errorf(`%+v, %v; want at.Generation != "", not (err != nil && !errors.Is(err, fs.ErrPermission))`, at, err)

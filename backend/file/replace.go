@@ -189,7 +189,7 @@ func (b *Backend) Sync(ctx context.Context, at backend.Log) error {
 	return b.syncLog(w)
 }
 
-// syncLog syncs the file that the log is now. It needs no lock: syncing the writes of others does no harm.
+// syncLog syncs the current file of the log. It needs no lock: syncing the writes of other programs does no harm.
 func (b *Backend) syncLog(w *writer) error {
 	// The file may have been replaced since it was opened.
 	if w.f != nil {

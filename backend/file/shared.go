@@ -18,19 +18,19 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// Times of replacing and removing a log beside programs that take no lock.
+// Times for replacing and removing a log that programs without a lock may write to.
 const (
 	// holdWait is how long a program may have the file open before it counts as a holder: one that opens the file for
 	// each append has it open for microseconds.
 	holdWait = 100 * time.Millisecond
 	// lateWait is how long the old file is watched while a program has it open and writes nothing.
 	lateWait = time.Second
-	// lateMost is how long it is watched while a program writes to it.
+	// lateMost is the longest time that it is watched while a program writes to it.
 	lateMost = 10 * time.Second
 	// lateQuiet is how long the file must be open in no program before watching ends: a program that found the path before the
 	// rename may not have opened the file yet.
 	lateQuiet = 5 * time.Millisecond
-	// lateBlind is how long the old file is watched where the system does not tell which programs have it open.
+	// lateBlind is how long the old file is watched if the system does not tell which programs have it open.
 	lateBlind = 50 * time.Millisecond
 )
 
@@ -58,7 +58,7 @@ func (b *Backend) ReplaceShared(ctx context.Context, at backend.Log, opt backend
 	return w.replace(ctx, at, opt, bytes.NewReader(content))
 }
 
-// replace puts another content in the place of a log.
+// replace replaces the content of a log.
 func (w *writer) replace(ctx context.Context, at backend.Log, opt backend.RewriteOptions, content io.Reader) (now backend.Log, late backend.Late, err error) {
 	b, end := w.b, &ending{Reader: content}
 	old, err := w.hold(ctx, at, opt)
@@ -146,8 +146,8 @@ type oldFile struct {
 	lines bool
 	size  int64  // how much of it is known
 	tail  []byte // the last known bytes
-	late  []byte // whole lines that came after what the caller saw
-	looks int    // at what was appended before the rename
+	late  []byte // whole lines that came after those that the caller saw
+	looks int    // looks at the appended lines before the rename
 	open  bool   // the last line that the caller saw has no newline
 }
 
@@ -185,7 +185,7 @@ func (w *writer) hold(ctx context.Context, at backend.Log, opt backend.RewriteOp
 			return nil, err
 		}
 	}
-	w.f = nil // it is old's now
+	w.f = nil // old owns it now
 	return old, nil
 }
 
@@ -277,7 +277,7 @@ func (o *oldFile) grown() ([]byte, error) {
 		// What was appended belongs to the record that the caller saw.
 		return nil, conflict(o.w.name)
 	}
-	// A program can write faster than this one syncs. What is left is found after the rename.
+	// A program can write faster than this one syncs. Lines that are left are found after the rename.
 	if o.looks++; o.looks > mostLooks {
 		return nil, nil
 	}
@@ -326,10 +326,10 @@ func (o *oldFile) drain(ctx context.Context, carry func(lines []byte) error) (ho
 	if !o.lines {
 		return nil, nil // what is written to the old file cannot be added to a whole log
 	}
-	var waited, wrote, quiet time.Duration // wrote: when a line came last
+	var waited, wrote, quiet time.Duration // wrote: the time when a line last came
 	began := o.w.b.opt.Clock()
 	for pause := lateQuiet / 5; ; pause = min(2*pause, 50*time.Millisecond) {
-		// First the holders: what one has written before it closed the file is then seen below.
+		// First the holders: what a program wrote before it closed the file is then seen below.
 		names, blind := holdersOf(o.f)
 		info, err := o.f.Stat()
 		var lines []byte
@@ -347,7 +347,7 @@ func (o *oldFile) drain(ctx context.Context, carry func(lines []byte) error) (ho
 			return names, o.rest(info.Size, carry)
 		}
 		if err := o.w.b.opt.Wait(ctx, pause); err == nil {
-			waited = max(waited+pause, o.w.b.opt.Clock().Sub(began)) // looking takes time, too
+			waited = max(waited+pause, o.w.b.opt.Clock().Sub(began)) // the look takes time, too
 		}
 		if quiet += pause; len(names) > 0 || blind {
 			quiet = 0
@@ -355,7 +355,7 @@ func (o *oldFile) drain(ctx context.Context, carry func(lines []byte) error) (ho
 	}
 }
 
-// separate drops the newline of a line that the caller saw without one: the new log has it.
+// separate drops the newline of a line that the caller saw without one: the new log has it already.
 func (o *oldFile) separate(lines []byte) []byte {
 	if o.open {
 		lines = bytes.TrimPrefix(lines, []byte{'\n'})
@@ -378,7 +378,7 @@ func (o *oldFile) rest(size int64, carry func(lines []byte) error) error {
 	return carry(o.separate(line))
 }
 
-// records gives what came late as records.
+// records returns the late lines as records.
 func (o *oldFile) records() (list [][]byte) {
 	for line := range bytes.Lines(o.late) {
 		list = append(list, bytes.TrimSuffix(line, []byte{'\n'}))
@@ -386,8 +386,8 @@ func (o *oldFile) records() (list [][]byte) {
 	return list
 }
 
-// carry appends lines to the log that has replaced another one, and makes them durable. It cannot be cancelled: the lines
-// are nowhere else.
+// carry appends lines to the log that has replaced another one, and makes them durable. It cannot be cancelled: there is no other copy of
+// the lines.
 func (w *writer) carry(lines []byte) (backend.Log, error) {
 	ctx := context.Background()
 	info, err := w.lock(ctx)

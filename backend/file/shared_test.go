@@ -21,8 +21,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// foreignChild appends to a file as an agent does, without a lock, until its standard input ends, and prints the number of
-// each record after it was written. With spell 1 it opens the file for every record; otherwise it keeps it open for that many.
+// foreignChild appends to a file as an agent does, without a lock, until its standard input ends, and prints the number of each record
+// after it was written. With spell 1 it opens the file for every record; otherwise it keeps the file open for that many.
 func foreignChild(path string, spell int) error {
 	var f *os.File
 	stop := make(chan error, 1)
@@ -107,8 +107,8 @@ func (f *foreign) stop() []string {
 	return all
 }
 
-// A log is rewritten again and again beside an agent that appends to it without a lock. Every record of the agent is there
-// once, or the rewrite was refused.
+// A log is rewritten again and again while an agent appends to it without a lock. Every record of the agent is there once, unless the
+// rewrite was refused.
 func TestReplaceBesideAnAgent(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -155,11 +155,11 @@ type rewriter struct {
 	root                       string
 	opt                        backend.RewriteOptions
 	done, refused, wrote, late int
-	told                       bool // that the agent still has the old file open
+	told                       bool // a rewrite reported that the agent still has the old file open
 }
 
-// run rewrites one log, and checks that every record of the agent is there once. If a forced rewrite said that the agent still has the
-// old file open, which a machine without time for the agent brings about, what the agent wrote to it since may be missing.
+// run rewrites one log, and checks that every record of the agent is there once. If a forced rewrite reported that the agent still has the
+// old file open, which happens when the agent gets no processor time, what the agent wrote to it since may be missing.
 func (r *rewriter) run(name string, spell, rounds int) {
 	r.Helper()
 	create(r.T, r.b, name, `{"header":true}`)
@@ -188,7 +188,7 @@ func (r *rewriter) run(name string, spell, rounds int) {
 	}
 }
 
-// rewrite tries it once.
+// rewrite tries to rewrite a log once.
 func (r *rewriter) rewrite(name string) {
 	r.Helper()
 	at, err := r.b.Stat(r.Context(), name)
@@ -215,7 +215,7 @@ func (r *rewriter) rewrite(name string) {
 	}
 }
 
-// readAll gives the records of a log.
+// readAll returns the records of a log.
 func readAll(t *testing.T, b *file.Backend, at backend.Log) (all [][]byte, err error) {
 	t.Helper()
 	for r, err := range b.Read(t.Context(), at, 0) {
@@ -265,7 +265,7 @@ func TestReplaceHeld(t *testing.T) {
 	}
 	began := time.Now()
 	now, late, err := b.ReplaceShared(t.Context(), at, backend.RewriteOptions{Force: true}, []byte("x"))
-	// A process that a parallel test starts has the file of the agent too, until its program begins.
+	// A process that a parallel test starts also has the agent's file open, until it executes its program.
 	named := 0
 	for _, holder := range late.Holders {
 		if strings.HasPrefix(holder, process+" ") {
@@ -385,7 +385,7 @@ func TestReplaceGrown(t *testing.T) {
 	}
 }
 
-// What was appended since the caller saw a log is kept elsewhere before the log is removed, so that a kill after the removal loses nothing of it.
+// What was appended since the caller saw a log is kept elsewhere before the log is removed, so that it survives a kill after the removal.
 func TestRemoveKeeps(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -48,7 +48,7 @@ func TestSymbolicLinks(t *testing.T) {
 		os.Symlink("/", filepath.Join(root, "everything")),                             // above the root
 		os.Symlink(filepath.Join(outside, "there"), filepath.Join(root, "link")),       // elsewhere: listed
 		os.Symlink(outside, filepath.Join(outside, "there", "loop")),                   // a loop outside
-		os.Symlink(filepath.Join(root, "nowhere"), filepath.Join(root, "gone.jsonl")),  // leads nowhere
+		os.Symlink(filepath.Join(root, "nowhere"), filepath.Join(root, "gone.jsonl")),  // dangling
 		os.Symlink(filepath.Join("a", "real.jsonl"), filepath.Join(root, "one.jsonl")), // a file by another name
 		put(root, ".treeline-tmp-1", []byte("half")),
 	} {
@@ -56,7 +56,7 @@ func TestSymbolicLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The same again. Some file systems list the newest name first.
+	// Repeat it: some file systems list the newest name first.
 	for i := range 9 {
 		if err := os.Symlink(filepath.Join(outside, "there"), filepath.Join(root, fmt.Sprint("link", i))); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/file"
 )
 
-// viewed is a log that is large enough to be mapped, opened.
+// viewed opens a log that is large enough to be mapped.
 func viewed(t *testing.T) (r backend.ViewReader, path, content string) {
 	t.Helper()
 	root := t.TempDir()

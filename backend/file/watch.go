@@ -16,8 +16,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// watch reports changes in the folders that List visits. It needs one watch of the system per folder, whatever the number
-// of files in it. Watches are scarce: a user of an older Linux has 8,192.
+// watch reports changes in the folders that List visits. It needs one system watch per folder, whatever the number of files in it. Watches
+// are scarce: on an older Linux a user has 8,192.
 type watch struct {
 	b *Backend
 	// system watches folders, for all watches of the process. Its locks guard folders.
@@ -41,7 +41,7 @@ func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
 	w := &watch{b: b, told: told, system: &machine, folders: map[string]string{}, watchFolder: (*fsnotify.Watcher).Add}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed.Load() { // asked under the lock: Close ends the watches that it finds
+	if b.closed.Load() { // checked under the lock: Close ends the watches that it finds
 		return nil, backend.ErrClosed
 	}
 	b.watches = append(slices.Clip(b.watches), w) // walks may hold the old list
@@ -75,7 +75,7 @@ func (w *watch) tell(name string, err error) {
 	}
 }
 
-// event passes on what happened at a path. unwatched says that it was a folder that is not watched any more.
+// event reports what happened at a path. unwatched means that it was a folder that is no longer watched.
 func (w *watch) event(path string, op fsnotify.Op, unwatched bool) {
 	name, ok := w.name(path)
 	if !ok {
@@ -101,7 +101,7 @@ func (w *watch) name(path string) (name string, ok bool) {
 	return name, !strings.HasPrefix(name, ownPrefix) && !strings.Contains(name, "/"+ownPrefix)
 }
 
-// folderName is how a folder is reported.
+// folderName returns the name by which a folder is reported.
 func folderName(name string) string {
 	if name == "" {
 		return ""

@@ -77,7 +77,7 @@ func TestWatchSystemErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := closer.(*watch)
-	w.system = &system{} // no other test has its errors
+	w.system = &system{} // its errors reach no other test
 	if w.add(filepath.Join(b.root, "missing")); w.system.events != nil {
 		t.Error("the system watches for a folder that does not exist")
 	}
@@ -111,8 +111,8 @@ func TestWatchOtherFileSystem(t *testing.T) {
 	}
 }
 
-// All watches of a process share one watch of the system, and each is told of its own folders: also of one that it knows by
-// another path, that another one watches as well, and that was replaced.
+// All watches of a process share one system watch, and each is told of its own folders: also of a folder that it knows by another path,
+// that another watch has as well, and that was replaced.
 func TestWatchesShareTheSystem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -213,7 +213,7 @@ func TestWatchesShareTheSystem(t *testing.T) {
 	}
 }
 
-// TestWatchOneInstance: many backends take one instance of inotify.
+// TestWatchOneInstance: many backends use one instance of inotify.
 func TestWatchOneInstance(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return
@@ -248,7 +248,7 @@ func TestWatchOneInstance(t *testing.T) {
 	}
 }
 
-// Watches that come and go at the same time are told of what is written while they last.
+// Watches that begin and end at the same time are told of what is written while they last.
 func TestWatchesComeAndGo(t *testing.T) {
 	t.Parallel()
 	var shared system
@@ -279,7 +279,7 @@ func TestWatchesComeAndGo(t *testing.T) {
 				w := closer.(*watch)
 				w.system = &shared
 				w.add(b.root)
-				for _, name := range []string{"x.jsonl", "a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl"} { // some are told of during Close
+				for _, name := range []string{"x.jsonl", "a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl"} { // some are reported during Close
 					if err := os.WriteFile(filepath.Join(b.root, name), []byte("{}\n"), 0o600); err != nil {
 						t.Error(err)
 					}

@@ -10,25 +10,25 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// machine is the watch of the system that all watches of the process share: a user of Linux has 128 of them, and there is a
-// Backend for each agent.
+// machine is the system watch that all watches of the process share: a user of Linux has 128 of them, and there is a Backend for each
+// agent.
 var machine system
 
-// system passes the events of watched folders on to the watches that asked for them. It is open while there is one.
+// system passes the events of watched folders on to the watches that asked for them. It is open while there is such a watch.
 type system struct {
-	// changing is held while folders are added and removed. On some systems that waits until events were taken, so what
-	// takes them does not wait for it, except to remove a folder.
+	// changing is held while folders are added and removed. On some systems such a change waits until pending events are taken, so the
+	// goroutine that takes them does not wait for changing, except to remove a folder.
 	changing sync.Mutex
 	events   *fsnotify.Watcher // nil while no folder is watched
 	ended    chan struct{}     // closed when the last event was passed on
 
-	mu sync.Mutex // guards folders here and of watches; to change them, changing is held, too
-	// folders has the watches of each folder, and the path under which each knows it. A folder is known by its real path:
-	// the system reports one that has several paths under one of them only.
+	mu sync.Mutex // guards folders here and in the watches; changes of folders hold changing, too
+	// folders maps each folder to its watches, and to the path under which each watch knows it. A folder is identified by its real path:
+	// the system reports a folder that has several paths under only one of them.
 	folders map[string]map[*watch]string
 }
 
-// add watches a folder for a watch, if it exists: most agents' folders do not. full says that no more folders can be watched.
+// add watches a folder for a watch, if it exists: most agents' folders do not. full means that no more folders can be watched.
 func (s *system) add(w *watch, dir string) (full bool, err error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -59,14 +59,14 @@ func (s *system) add(w *watch, dir string) (full bool, err error) {
 	}
 	s.folders[target][w], w.folders[dir] = dir, target
 	s.mu.Unlock()
-	// Also if it is watched already: there may be another folder at that path by now.
+	// Also if it is watched already: by now there may be another folder at that path.
 	if err = w.watchFolder(s.events, target); err != nil {
 		s.drop(w, dir)
 	}
 	return outOfWatches(err), err
 }
 
-// drop forgets that a watch has a folder. last: no other watch has it.
+// drop removes a folder from a watch. last: no other watch has it.
 func (s *system) drop(w *watch, dir string) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *system) event(events *fsnotify.Watcher, e fsnotify.Event) {
 	}
 }
 
-// forget ends the watch of a folder that is gone, and gives the watches that had it.
+// forget ends the watching of a folder that is gone, and returns the watches that had it.
 func (s *system) forget(events *fsnotify.Watcher, target string) map[*watch]bool {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -168,11 +168,11 @@ func (s *system) forget(events *fsnotify.Watcher, target string) map[*watch]bool
 	}
 	delete(s.folders, target)
 	s.mu.Unlock()
-	_ = events.Remove(target) // mostly the system has done it already
+	_ = events.Remove(target) // usually the system has done it already
 	return had
 }
 
-// tellAll tells every watch that anything may have changed, or what is not told any more.
+// tellAll tells every watch that anything may have changed, or, with an error, what is no longer reported.
 func (s *system) tellAll(err error) {
 	all := map[*watch]bool{}
 	s.mu.Lock()

@@ -205,7 +205,7 @@ func TestLockedByOthers(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// It really waits: a process that another test starts has the lock too, until it runs its program.
+	// The append really waits: a process that another test starts has the lock too, until it executes its program.
 	if _, err := open(t, root, file.Options{}).Append(t.Context(), at, []byte("two")); err != nil {
 		t.Error(err)
 	}

@@ -80,8 +80,8 @@ func (b *Backend) take(ctx context.Context, name string) (*writer, error) {
 	return w, nil
 }
 
-// writer returns the writer of a log. If it is a new one and too many files are open, idle is the writer that was not used
-// for the longest time and must be retired.
+// writer returns the writer of a log. If it is new and too many files are open, idle is the least recently used writer, which must be
+// retired.
 func (b *Backend) writer(name string) (w, idle *writer, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,9 +168,9 @@ func (w *writer) lock(ctx context.Context) (durable.Info, error) {
 // burst of appends slower by a quarter.
 const followEvery = time.Millisecond
 
-// unchanged asks only the open file whether it is as this writer left it. A rename or a removal changes the time of change,
-// so it is noticed, if the times are precise. A change further up the path, of a folder or a symbolic link, is not; so the
-// answer is used for followEvery only.
+// unchanged checks only the open file: whether it is as this writer left it. A rename or a removal changes the file's change time, so it is
+// noticed if the times are precise. A change further up the path, of a folder or a symbolic link, is not; so the answer is used for
+// followEvery only.
 func (w *writer) unchanged() (durable.Info, bool) {
 	if !w.precise || w.left.Changed == 0 {
 		return durable.Info{}, false

@@ -13,8 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 )
 
-// ArchiveDriver is Driver for places that keep the logs of many stores; see backend.Driver.Archive. The host of a URL is the
-// place. The path after it is the folder that is meant. A user and a query are not shown.
+// ArchiveDriver is Driver for places that keep the logs of many machines; see backend.Driver.Archive. The host of a URL is the place. The
+// path after it is the folder in the archive. A user and a query are not shown.
 func ArchiveDriver(scheme string, options ...Option) backend.Driver {
 	d := driver(scheme, true, options)
 	d.Split = func(root string) (archive, below string, err error) {
@@ -57,14 +57,14 @@ func (b *Backend) Folders(ctx context.Context, folder string) ([]string, error) 
 	return slices.Compact(list), nil
 }
 
-// claims are the blobs that a log named before a limited writer wrote it, and those that were put for it. If limited is set, no others
-// are read through the log.
+// claims are the blobs that a log named before a limited writer wrote it, and those that were put for it. If limited is set, only these can
+// be read through the log.
 type claims struct {
 	limited bool
 	refs    map[blob.Ref]bool
 }
 
-// claimsOf gives the claims of a log. The caller holds the lock.
+// claimsOf returns the claims of a log. The caller holds the lock.
 func (p *place) claimsOf(name string) *claims {
 	if p.claims[name] == nil {
 		p.claims[name] = &claims{refs: map[blob.Ref]bool{}}
@@ -72,7 +72,7 @@ func (p *place) claimsOf(name string) *claims {
 	return p.claims[name]
 }
 
-// limit is called before a log is written.
+// limit records, before a log is written, which blobs a limited writer leaves readable through it.
 func (b *Backend) limit(name string) {
 	if !b.opt.Writer.Limited {
 		return
@@ -89,16 +89,16 @@ func (b *Backend) limit(name string) {
 	}
 }
 
-// Blobs implements blob.Keeper. Through a log that no limited writer has written, all blobs are read.
+// Blobs implements blob.Keeper. Through a log that no limited writer has written, all blobs can be read.
 func (b *Backend) Blobs(log string) blob.Store { return blobs{b, b.below + log} }
 
-// blobs are those of a place, read through a log.
+// blobs are the blobs of a place, read through a log.
 type blobs struct {
 	b   *Backend
 	log string
 }
 
-// get gives a blob. The caller holds the lock.
+// get returns a blob. The caller holds the lock.
 func (s blobs) get(r blob.Ref) (content []byte, ok bool) {
 	if c := s.b.place.claims[s.log]; c != nil && c.limited && !c.refs[r] {
 		return nil, false
@@ -107,7 +107,7 @@ func (s blobs) get(r blob.Ref) (content []byte, ok bool) {
 	return content, ok
 }
 
-// Missing implements blob.Finder: a limited writer puts all that was not put for the log.
+// Missing implements blob.Finder: to a limited writer, all blobs are missing that were not put for the log.
 func (s blobs) Missing(_ context.Context, refs []blob.Ref) (missing []blob.Ref, _ error) {
 	s.b.place.mu.RLock()
 	defer s.b.place.mu.RUnlock()

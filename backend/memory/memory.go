@@ -39,7 +39,7 @@ type place struct {
 	logs   map[string]log
 	blobs  map[blob.Ref][]byte
 	claims map[string]*claims // by log
-	births int64              // contents made so far: the source of generations
+	births int64              // number of contents made so far: the source of generations
 	clock  func() time.Time
 	lines  func(name string) bool
 	gone   map[string]backend.Marked // logs that were removed
@@ -112,7 +112,7 @@ func (b *Backend) Put(name string, content []byte) {
 	b.place.put(b.below+name, bytes.Clone(content))
 }
 
-// put makes a new content, which no earlier token matches.
+// put stores new content, which no earlier token matches.
 func (p *place) put(name string, content []byte) backend.Log {
 	p.births++
 	return p.set(name, log{bytes: content, birth: p.births, mark: p.logs[name].mark})
@@ -132,13 +132,13 @@ func (l log) at(name string) backend.Log {
 	return backend.Log{Name: name, Generation: strconv.FormatInt(l.birth, 10), Size: int64(len(l.bytes)), Time: l.time}
 }
 
-// seen gives a log of the place the name that it has in the Backend.
+// seen returns a log of the place under its name in the Backend.
 func (b *Backend) seen(l backend.Log) backend.Log {
 	l.Name = l.Name[len(b.below):]
 	return l
 }
 
-// encode makes the check of every mutation and gives the bytes of its records.
+// encode makes the checks of every mutation and returns the bytes of its records.
 func (b *Backend) encode(ctx context.Context, name string, records [][]byte) ([]byte, error) {
 	if err := b.writable(ctx, name); err != nil {
 		return nil, err

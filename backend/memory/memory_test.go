@@ -35,14 +35,14 @@ func TestReadOnly(t *testing.T) {
 	backendtest.Run(t, func(t *testing.T) backendtest.Place { return place(t, backend.OpenOptions{ReadOnly: true}) })
 }
 
-// Logs can be lines whatever their names are.
+// Logs can consist of lines whatever their names are.
 func TestAllLines(t *testing.T) {
 	t.Parallel()
 	all := memory.LinesIf(func(string) bool { return true })
 	backendtest.Run(t, func(t *testing.T) backendtest.Place { return place(t, backend.OpenOptions{}, all) })
 }
 
-// A driver keeps the places of its roots apart, and knows no others.
+// A driver keeps the places of its roots apart, and opens no other URLs.
 func TestDriver(t *testing.T) {
 	t.Parallel()
 	d := memory.Driver("mem")

@@ -99,7 +99,7 @@ func (b *Backend) Marks(ctx context.Context, prefix string) iter.Seq2[backend.Ma
 	}
 }
 
-// Identity implements backend.Identified. It is good as long as the process runs, as the logs are.
+// Identity implements backend.Identified. It lasts as long as the process, like the logs.
 func (b *Backend) Identity(ctx context.Context) (string, error) {
 	if err := backend.Begin(ctx, b.closed.Load(), "x"); err != nil {
 		return "", err

@@ -31,14 +31,14 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	return backend.Log{}, err
 }
 
-// appending is the mutation that appends. torn says that the last line is unterminated.
+// appending returns the mutation that appends. torn: the last line is unterminated.
 func (b *Backend) appending(at backend.Log, more []byte, torn bool) *mutation {
 	generation, n := token(at), int64(len(more))
 	return &mutation{sql: sqlAppend, name: at.Name, log: b.key(at.Name), body: newContent(more, at.Name), base: at.Size,
 		generation: generation, size: at.Size + n, args: []any{generation, at.Size, n, b.opt.Writer.Name, torn}}
 }
 
-// same is an append of nothing: it compares.
+// same is an append without records: it only compares.
 func (b *Backend) same(ctx context.Context, at backend.Log) (backend.Log, error) {
 	r, err := b.current(ctx, at.Name)
 	if errors.Is(err, backend.ErrNotExist) || err == nil && (r.generation != token(at) || r.size != at.Size) {

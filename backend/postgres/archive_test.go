@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
-// Views of one database share a core, show their folder only, and list folders as any backend would.
+// Views of one database share a core, show only their folder, and list folders as any backend would.
 func TestViews(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).Database(t, "views")
@@ -90,7 +90,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// The end of a prefix is after everything that begins with it, and nothing else is between them.
+// after returns the first text behind all those that begin with a prefix.
 func TestAfter(t *testing.T) {
 	for prefix, want := range map[string]string{"": "", "a/": "a0", "aü": "aý", "a\ud7ff": "a\ue000", "a\U0010ffff": "b", "\U0010ffff": ""} {
 		if got := after(prefix); got != want {

@@ -17,12 +17,12 @@ const (
 	// $2 is the log that the blob is read through.
 	sqlHasBlob = `select size from treeline.blob where ref = $1 and (
 		not exists (select from treeline.blob_claim where log = $2 and ref = '') or exists (select from treeline.blob_claim where log = $2 and ref = $1))`
-	// What a writer has to put: $3 says that it is limited, or will be.
+	// The blobs that a writer has to put: $3 means that the writer is limited, or that the log will be.
 	sqlMissingBlobs = `select ref from unnest($1::bytea[]) as asked (ref) where not exists (select from treeline.blob b where b.ref = asked.ref)
 		or ($3 or exists (select from treeline.blob_claim where log = $2 and ref = '')) and not exists (select from treeline.blob_claim c where c.log = $2 and c.ref = asked.ref)`
 	sqlReadBlob = `select data from treeline.blob_piece where ref = $1 and n = $2`
 
-	// Pieces are inserted only with the row of the blob. If that is there, or another writer inserts it, nothing is left to do.
+	// Pieces are inserted only together with the row of the blob. If that exists, or another writer inserts it, nothing is left to do.
 	sqlPutBlob = `with head as (insert into treeline.blob (ref, size, written) values ($1, $2, now()) on conflict do nothing returning ref),
 		body as (insert into treeline.blob_piece (ref, n, data)
 			select head.ref, p.n, p.data from head, unnest($3::int[], $4::bytea[]) as p (n, data)),
@@ -32,13 +32,13 @@ const (
 	sqlLimited = `select exists (select from treeline.blob_claim where log = $1 and ref = '')`
 	// A part of a mutation; see mutation.claims.
 	claim = `, claimed as (insert into treeline.blob_claim select head.log, ref from head, unnest($%d::bytea[]) as named (ref) on conflict do nothing)`
-	// What is moved to another log is read through it as before: $1 is that log, $3 are the blobs that it names.
+	// A record that is moved to another log is read there with the same blobs: $1 is that log, $3 are the blobs that the record names.
 	sqlMoved = `insert into treeline.blob_claim select $1, ref from treeline.blob_claim where log = $2 and (ref = '' or ref = any($3::bytea[]))
 		on conflict do nothing`
 )
 
-// Blobs are the blobs in a database. They belong to all origins: the same bytes are stored once. They cannot be listed or
-// removed, because one origin does not know what the logs of the others refer to.
+// Blobs are the blobs in a database. They belong to all origins: the same bytes are stored once. They cannot be listed or removed, because
+// one origin does not know to which of them the logs of other origins refer.
 type Blobs struct {
 	b   *Backend
 	log key
@@ -49,17 +49,17 @@ var (
 	_ blob.Finder = (*Blobs)(nil)
 )
 
-// Blobs implements blob.Keeper. Through a log that no limited writer has written, all blobs are read. They are closed with the Backend.
+// Blobs implements blob.Keeper. Through a log that no limited writer has written, all blobs can be read. They are closed with the Backend.
 func (b *Backend) Blobs(log string) blob.Store { return &Blobs{b, b.key(log)} }
 
-// limit adds claims to a mutation of a limited writer. Once it is written, only two kinds of blobs are read through the log: those that
-// it named before, and those that are put for it. The claims are a part of the mutation, so one that fails leaves none.
+// limit adds claims to a mutation of a limited writer. Once it is executed, only two kinds of blobs are read through the log: those that it
+// named before, and those that are put for it. The claims are a part of the mutation, so one that fails leaves none.
 func (b *Backend) limit(ctx context.Context, m *mutation) error {
 	if !b.opt.Writer.Limited || m.sql == sqlRemove {
 		return nil
 	}
 	claims := [][]byte{{}}
-	if m.sql == sqlCreate { // it names none yet
+	if m.sql == sqlCreate { // a new log names none yet
 		m.claims = claims
 		return nil
 	}
@@ -70,7 +70,7 @@ func (b *Backend) limit(ctx context.Context, m *mutation) error {
 	}
 	at, err := b.Stat(ctx, m.name)
 	if errors.Is(err, backend.ErrNotExist) {
-		return nil // it will not be written
+		return nil // nothing will be written
 	}
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (b *Backend) limit(ctx context.Context, m *mutation) error {
 	return nil
 }
 
-// named adds the blobs that some bytes name.
+// named adds the blobs that the data name.
 func named(refs [][]byte, data []byte) [][]byte {
 	for r := range blob.RefsIn(data) {
 		refs = append(refs, r[:])
@@ -93,7 +93,7 @@ func named(refs [][]byte, data []byte) [][]byte {
 	return refs
 }
 
-// size is the size of a blob; blob.ErrNotExist if there is none.
+// size returns the size of a blob; blob.ErrNotExist if there is none.
 func (s *Blobs) size(ctx context.Context, r blob.Ref) (size int64, err error) {
 	err = s.b.read(ctx, func(p *pgdb.Pool) error { return p.QueryRow(ctx, sqlHasBlob, r[:], s.log).Scan(&size) })
 	if errors.Is(err, pgdb.ErrNoRows) || errors.Is(err, pgdb.ErrEmpty) {
@@ -160,7 +160,7 @@ type openBlob struct {
 	b    *Backend
 	ctx  context.Context
 	ref  blob.Ref
-	next int32 // piece
+	next int32 // number of the next piece
 	left int64 // bytes that are not fetched yet
 	held []byte
 	sum  hash.Hash
@@ -201,7 +201,7 @@ func (o *openBlob) fetch() error {
 // Close implements io.Closer.
 func (o *openBlob) Close() error { return nil }
 
-// Put implements blob.Store. A blob is written once: what is there is not compared.
+// Put implements blob.Store. A blob is written once: an existing one is not compared.
 func (s *Blobs) Put(ctx context.Context, content []byte) (blob.Ref, error) {
 	r := blob.Sum(content)
 	if s.b.opt.ReadOnly {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// piece is the most bytes of a row. A long record is several rows, so that no message to or from the server is large.
+	// piece is the largest size of a row. A long record is several rows, so that no message to or from the server is large.
 	piece = 1 << 20
 	// inline is how many bytes an append sends as parameters of one statement. More are copied in a transaction.
 	inline = 4 << 20
-	// few is the same for other mutations. It is less: COPY costs three more round trips, but half as much for each row.
+	// few is the same for other mutations. It is smaller: COPY costs three more round trips, but half as much per row.
 	few = 64 << 10
 )
 
@@ -41,7 +41,8 @@ func (c content) torn() (bool, error) {
 	return last[0] != '\n', err
 }
 
-// cutter cuts a content into rows: a line each, with its line end, in pieces if it is long; without lines into pieces only.
+// cutter cuts a content into rows. Of lines it makes a row each, with its line end, or several if a line is long; otherwise it makes
+// pieces.
 type cutter struct {
 	content
 	base int64 // position of the first byte in the log

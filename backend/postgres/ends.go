@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
-// Both ends of a log and its row, in one round trip. Long rows are cut by the server. $2 and $3 are how many bytes of the
-// beginning and of the end are wanted, $4 is where the end ends; null is the size of the row. The end begins after the beginning.
+// Both ends of a log and its row, in one round trip. Long rows are cut by the server. $2 and $3 are how many bytes of the beginning and of
+// the end to read, $4 is where the end stops; null means at the size of the row. The end begins after the beginning.
 const sqlEnds = `with l as (
 		select log, generation, size, changed, least($2, coalesce($4, size)) as head,
 			greatest(least($2, coalesce($4, size)), coalesce($4, size) - $3) as tail, coalesce($4, size) as stop
@@ -25,7 +25,7 @@ const sqlEnds = `with l as (
 			and r.position >= (select max(position) from treeline.record where log = l.log and generation = l.generation and position <= l.tail)
 	) r on true order by r.at`
 
-// ends reads the row of a log, and its ends into head and tail. size is where the tail ends; -1 is the size of the row.
+// ends reads the row of a log, and its ends into head and tail. size is where the tail stops; -1 means at the size of the row.
 func (b *Backend) ends(ctx context.Context, name string, head, tail []byte, size int64) (at row, inHead, inTail int, err error) {
 	var stop *int64
 	if size >= 0 {
@@ -34,7 +34,7 @@ func (b *Backend) ends(ctx context.Context, name string, head, tail []byte, size
 	there := false
 	err = b.read(ctx, func(p *pgdb.Pool) error {
 		there = false
-		var end int64 // where the tail ends; another attempt may find a longer log
+		var end int64 // where the tail stops; another attempt may find a longer log
 		found, err := p.Query(ctx, sqlEnds, b.key(name), int64(len(head)), int64(len(tail)), stop)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (b *Backend) Glimpse(ctx context.Context, name string, room []byte, tail in
 	if err := b.begin(ctx, name); err != nil {
 		return at, nil, nil, err
 	}
-	// The beginning fills the room. If the log is longer, its end goes to the end of the room.
+	// The beginning fills the room. If the log is longer, the last bytes go to the end of the room.
 	tail = min(tail, len(room))
 	last := make([]byte, tail)
 	r, inHead, inTail, err := b.ends(ctx, name, room, last, -1)
@@ -117,7 +117,7 @@ func (b *Backend) Glimpse(ctx context.Context, name string, room []byte, tail in
 	if r.size <= int64(len(room)) {
 		return at, room[:inHead], nil, nil
 	}
-	// The last bytes that fit into the beginning too belong to the end.
+	// The end also includes the last bytes that are already in the beginning.
 	first := len(room) - tail
 	over := tail - inTail // bytes of the end that are in the beginning
 	copy(last[over:], last[:inTail])

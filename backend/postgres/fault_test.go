@@ -23,14 +23,14 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// call is an operation of the history: an append at a size, or a look at the size if there is no record.
+// call is an operation of the history: an append at a size, or a read of the size if there is no record.
 type call struct {
 	log    int
 	at     int64
 	record string
 }
 
-// outcome is what it returned.
+// outcome is what the operation returned.
 type outcome struct {
 	size     int64
 	conflict bool
@@ -93,8 +93,8 @@ func (h *history) work(ctx context.Context, b *Backend, client, round int) {
 	}
 }
 
-// more waits until so many more appends were acknowledged. How long that takes depends on the machine, but some have to be within
-// two minutes.
+// more waits until so many more appends have been acknowledged. How long that takes depends on the machine, but it must take less than two
+// minutes.
 func (h *history) more(t *testing.T, n int64) {
 	t.Helper()
 	seen, want, since := h.acked.Load(), h.acked.Load()+n, time.Now()
@@ -108,8 +108,8 @@ func (h *history) more(t *testing.T, n int64) {
 	}
 }
 
-// verify reads the logs and checks that acknowledged records are there once, in the order of their clients, and that the whole
-// history is one of a compare-and-swap.
+// verify reads the logs and checks that acknowledged records are there once, in the order of their clients, and that the whole history is
+// one of compare-and-swap.
 func (h *history) verify(t *testing.T, c *soaktest.Counts, b *Backend) {
 	t.Helper()
 	c.Acknowledged(int(h.acked.Load()))
@@ -138,7 +138,7 @@ func (h *history) verify(t *testing.T, c *soaktest.Counts, b *Backend) {
 			c.Lost("acknowledged record %q is there %d times", did.record, found[did.record])
 		}
 	}
-	for _, op := range h.lost { // it was executed at some later time, or never
+	for _, op := range h.lost { // such an append was executed at some later time, or never
 		did := op.Input.(call)
 		if found[did.record] > 1 {
 			c.Lost("record %q is there %d times", did.record, found[did.record])
@@ -226,7 +226,7 @@ func opened(t *testing.T, url, below string) *Backend {
 	return b
 }
 
-// cut is a connection that breaks now and then, after a message was sent: its answer is lost, and so is what follows.
+// cut is a connection that breaks now and then, after a message was sent: the answer and everything after it are lost.
 type cut struct {
 	net.Conn
 	rnd  *rand.Rand
@@ -237,7 +237,7 @@ type cut struct {
 func (c *cut) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if c.sent++; c.sent > 10 && c.rnd.IntN(c.odds) == 0 {
-		// The server reads what it was sent.
+		// The server still reads what was sent to it.
 		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 			_ = half.CloseWrite()
 		}
@@ -246,7 +246,7 @@ func (c *cut) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// cutting makes connections that break, and counts them.
+// cutting makes connections that break, and counts the connections.
 func cutting(n *atomic.Uint64, odds int) func(*pgconn.Config) {
 	return func(config *pgconn.Config) {
 		dial := config.DialFunc
@@ -257,7 +257,7 @@ func cutting(n *atomic.Uint64, odds int) func(*pgconn.Config) {
 	}
 }
 
-// Connections break at random, mostly while an answer is on its way.
+// Connections break at random, usually while an answer is on its way.
 func TestFaultCut(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")
@@ -318,10 +318,10 @@ func TestFaultMirror(t *testing.T) {
 	}
 }
 
-// lostAnswer is a connection that breaks in the middle of a long answer, once.
+// lostAnswer is a connection that breaks once, in the middle of a long answer.
 type lostAnswer struct {
 	net.Conn
-	left *atomic.Int64 // bytes that still come; 0: it does not break
+	left *atomic.Int64 // bytes until it breaks; 0 means never
 	lost func()
 }
 
@@ -335,7 +335,7 @@ func (c *lostAnswer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A log that grows while the connection breaks is seen as it is afterwards, and not with the length that it had.
+// If a log grows while the connection breaks, it is read as it is afterwards, not with its old length.
 func TestFaultGlimpse(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")
@@ -372,8 +372,8 @@ func TestFaultGlimpse(t *testing.T) {
 	}
 }
 
-// The server is stopped in immediate mode and started again three times, under 16 clients. Then it is killed and its synchronous
-// standby takes over. Clients know both. In a soak all of this is a round.
+// The server is stopped in immediate mode and started again three times, under 16 clients. Then it is killed and its synchronous standby
+// takes over. The clients know both servers. In a soak all of this is one round.
 func TestFaultServer(t *testing.T) {
 	t.Parallel()
 	c := soaktest.Begin(t)
@@ -403,7 +403,7 @@ func TestFaultServer(t *testing.T) {
 	h.verify(t, c, opened(t, s.URL(""), "fault"))
 }
 
-// An append whose answer was lost is recognised, also if others have appended since or the log was replaced. Other bytes at its
+// An append whose answer was lost is recognised, even if other clients have appended since or the log was replaced. Other bytes at its
 // place are a conflict.
 func TestRecognise(t *testing.T) {
 	t.Parallel()

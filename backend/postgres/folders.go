@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
-// The folders below a folder, whose name with a slash is $1: each step is one look into the index, for the first log after those
-// of the last folder. A log directly in the folder is a step too. '0' is the character after '/'.
+// The folders below a folder, whose name with a slash is $1. Each step is one index lookup: for the first log after those of the last
+// folder. A log directly in the folder is a step too. '0' is the character after '/'.
 const sqlFolders = `with recursive step (name) as (
 		(select name from treeline.log where name >= $1 and removed is null order by name limit 1)
 		union all
@@ -53,7 +53,7 @@ func (b *Backend) Folders(ctx context.Context, folder string) (list []string, er
 	return list, err
 }
 
-// The folders of two levels: each step skips the logs of one.
+// The folders of two levels: each step skips the logs of one source.
 const sqlSources = `with recursive step (name) as (
 		(select name from treeline.log where removed is null order by name limit 1)
 		union all
@@ -64,7 +64,7 @@ const sqlSources = `with recursive step (name) as (
 		from step where step.name is not null)
 	select split_part(name, '/', 1) || '/' || split_part(name, '/', 2) from step where split_part(name, '/', 3) <> ''`
 
-// Sources implements backend.Sourced. A view of a folder has none.
+// Sources implements backend.Sourced. A view of a folder has no sources.
 func (b *Backend) Sources(ctx context.Context) (list []string, err error) {
 	if err := b.begin(ctx, "origin/source"); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// numbered yields records that say which they are.
+// numbered yields records that contain their numbers.
 func numbered(n int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var record []byte
@@ -25,7 +25,7 @@ func numbered(n int) iter.Seq2[[]byte, error] {
 	}
 }
 
-// counted checks that a log has the numbered records from one on.
+// counted checks that a log has the numbered records from a number on.
 func counted(t *testing.T, b *Backend, at backend.Log, offset int64, from, to int) {
 	t.Helper()
 	i := from
@@ -84,7 +84,7 @@ func TestSoakMany(t *testing.T) {
 	}
 }
 
-// A record that is much larger than a message to the server passes in pieces, whether it is appended, read or copied.
+// A record that is much larger than a message to the server is split into pieces, whether it is appended, read or copied.
 func TestSoakHuge(t *testing.T) {
 	t.Parallel()
 	size := soaktest.Size(5<<20, 100<<20)

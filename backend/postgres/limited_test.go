@@ -11,7 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
-// Through a log that a limited writer has written in any way, those blobs are read that it named before, and those that were put for it.
+// Once a limited writer has written a log in any way, only these blobs are read through it: those that it named before, and those that were
+// put for it.
 func TestLimitedWriter(t *testing.T) {
 	t.Parallel()
 	url, ctx := pgtest.Shared(t).URL(""), t.Context()
@@ -66,7 +67,7 @@ func TestLimitedWriter(t *testing.T) {
 	for log, write := range written {
 		at, err := all.Create(ctx, log, line(known))
 		must(at, err)
-		reads(log, secret, true) // whoever reaches the database reads all
+		reads(log, secret, true) // a program with access to the database reads everything
 		misses(all, log)
 		misses(limited, log, known, secret)
 		at, err = write(at)
@@ -85,7 +86,7 @@ func TestLimitedWriter(t *testing.T) {
 		must(limited.Create(ctx, log, line(secret)))
 		reads(log, secret, false)
 	}
-	// One that fails limits nothing.
+	// A mutation that fails limits nothing.
 	old, err := all.Create(ctx, "refused.jsonl", line(known))
 	must(old, err)
 	must(all.Append(ctx, old, line(secret)))
@@ -104,7 +105,7 @@ func TestLimitedWriter(t *testing.T) {
 		reads(old.Name, large, true)
 		misses(all, old.Name)
 	}
-	// A torn line that is moved to a log of its own opens no other blobs there.
+	// A torn line that is moved to a log of its own makes no other blobs readable there.
 	for _, name := range []string{"torn-own.jsonl", "torn-other.jsonl"} {
 		writer := map[bool]*Backend{true: limited, false: all}[name == "torn-own.jsonl"]
 		at, err := writer.Restore(ctx, name, []byte(`{"x":"`+blob.Sum(known).String()+" "+blob.Sum(secret).String()))

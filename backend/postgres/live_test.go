@@ -32,8 +32,8 @@ func machine(t *testing.T, url, origin string) *place.Machine {
 	return m
 }
 
-// What machines write is told on another one: nothing is missed and nothing is told twice, also if all connections are cut
-// while they write, and if sources appear after the start. Behind a pooler no notices come, and it polls.
+// What machines write is reported on another one: nothing is missing or reported twice, even if all connections are cut while they write,
+// and if sources appear after the start. Behind a pooler there are no notices, and it polls.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	server, bouncer := pgtest.Shared(t), pgtest.SharedBouncer(t)
@@ -61,7 +61,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// write begins sessions and appends to them in turn, and gives the texts that were acknowledged.
+// write begins sessions and appends to them in turn, and returns the texts that were acknowledged.
 func write(t *testing.T, m *place.Machine, i int) (texts []string) {
 	s := store.New(store.Options{Machine: m})
 	d, err := m.Dialect([]string{"omp", "pi", "claude"}[i])
@@ -111,7 +111,7 @@ func cutting(t *testing.T, url string, done <-chan struct{}) {
 	}
 }
 
-// told counts the texts that a watch told.
+// told counts the texts that a watch reported.
 type told struct {
 	mu    sync.Mutex
 	times map[string]int
@@ -156,7 +156,7 @@ func follow(t *testing.T, m *place.Machine) *told {
 	return told
 }
 
-// check waits until all texts were told, and compares.
+// check waits until all texts were reported, and compares.
 func (w *told) check(t *testing.T, want [][]string) {
 	t.Helper()
 	missing := func() (list []string) {

@@ -23,8 +23,8 @@ const (
 	sqlLast = `select position, data from treeline.record where log = $1 and generation = $2 order by position desc`
 )
 
-// mend appends to a log whose last line is unterminated. A line that is a complete JSON value gets its newline; another one
-// is moved to a log of its own. Only Restore makes such logs.
+// mend appends to a log whose last line is unterminated. A line that is a complete JSON value gets its newline; any other is moved to a log
+// of its own. Only Restore and Mirror make such logs.
 func (b *Backend) mend(ctx context.Context, at backend.Log, more []byte) (now backend.Log, err error) {
 	var line []byte
 	err = b.read(ctx, func(p *pgdb.Pool) error {

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// An append of any bytes: a line may continue in the first row, and be unterminated in the last. Without bytes only the mark
-	// changes.
+	// Appends any bytes: the first row may continue a line, and the last may be unterminated. Without bytes only the mark changes.
 	sqlExtend = `with head as (update treeline.log set mark = $9, size = size + $6, torn = case when $6 = 0 then torn else $7 end,
 			changed = case when $6 = 0 then changed else now() end, writer = case when $6 = 0 then writer else $8 end,
 			xid = case when $6 = 0 then xid else pg_current_xact_id() end
@@ -63,7 +62,7 @@ func (b *Backend) Overwrite(ctx context.Context, at backend.Log, mark string, fr
 }
 
 // collect calls do with all bytes of a reader. They are in a temporary file if they are many: no connection is held while the caller
-// makes them, and an attempt can be repeated.
+// produces them, and an attempt can be repeated.
 func collect(name string, mark *string, from io.Reader, do func(content) error) error {
 	*mark = text(*mark)
 	var all spill.Bytes
@@ -78,7 +77,7 @@ func collect(name string, mark *string, from io.Reader, do func(content) error) 
 	return do(c)
 }
 
-// collected is a content that stays valid as long as it is needed: a small one is in memory; see do.
+// collected returns a content that stays valid as long as it is needed: a small one is in memory; see do.
 func collected(all *spill.Bytes, name string) (content, error) {
 	if all.Size() > few {
 		return content{all, all.Size(), backend.IsText(name)}, nil

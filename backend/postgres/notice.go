@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// A notice takes a lock of the whole server until it is committed. So it is never part of an append, and does not wait for the
-// disk.
+// A notice takes a lock of the whole server until it is committed. So it is never part of an append, and does not wait for the disk.
 const sqlNotify = `select set_config('synchronous_commit', 'off', true), pg_notify('treeline', $1)`
 
-// quiet is the least time between two notices of a process. A notice says only that something changed, so one stands for many
+// quiet is the shortest time between two notices of a process. A notice says only that something changed, so one is enough for many
 // appends.
 const quiet = 50 * time.Millisecond
 
@@ -25,7 +24,7 @@ type notices struct {
 
 	mu     sync.Mutex
 	closed bool
-	origin string // of what changed since the last notice
+	origin string // the origin of the changes since the last notice
 	due    bool
 }
 
@@ -33,13 +32,13 @@ func (n *notices) start(c *core) {
 	n.c, n.news, n.quit, n.done = c, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 }
 
-// originOf is the origin of a log, by its name in the database.
+// originOf returns the origin of a log, from its name in the database.
 func originOf(name string) string {
 	origin, _, _ := strings.Cut(name, "/")
 	return origin
 }
 
-// changed is called after a mutation, with the name in the database.
+// changed is called after a mutation, with the log's name in the database.
 func (n *notices) changed(name string) {
 	n.c.feed.wake()
 	n.mu.Lock()
@@ -55,7 +54,7 @@ func (n *notices) changed(name string) {
 	n.once.Do(func() { go n.run() })
 	select {
 	case n.news <- struct{}{}:
-	default: // one is due already
+	default: // a notice is due already
 	}
 }
 
@@ -69,7 +68,7 @@ func (n *notices) run() {
 		n.mu.Unlock()
 		if p := n.c.db.Reached(); p != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-			_, _ = p.Exec(ctx, sqlNotify, payload) // without it watchers see the change when they poll
+			_, _ = p.Exec(ctx, sqlNotify, payload) // without a notice watchers see the change when they poll
 			cancel()
 		}
 		select {
@@ -79,7 +78,7 @@ func (n *notices) run() {
 	}
 }
 
-// stop sends what is due.
+// stop sends a notice that is due, and ends run.
 func (n *notices) stop() {
 	n.mu.Lock()
 	n.closed = true

@@ -34,7 +34,7 @@ func ask[T any](t *testing.T, url, sql string, args ...any) (v T) {
 // newest is the version of the schema.
 const newest = 2
 
-// Several processes make the schema at once, and it is made once. A reader makes none, and sees a place without logs.
+// Several processes make the schema at the same time, and it is made once. A reader makes none, and sees a place without logs.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).Database(t, "migrate")
@@ -68,7 +68,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// What is wrong with an address, a database or a name is said by every method, without the password, and nothing is changed.
+// Every method reports what is wrong with an address, a database or a name, without the password, and changes nothing.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Shared(t)
@@ -106,7 +106,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// refused opens a database and gives the errors of its methods.
+// refused opens a database and returns the errors of its methods.
 func refused(t *testing.T, url string) map[string]error {
 	t.Helper()
 	b, err := Open(url, Options{}, backend.OpenOptions{Below: "a"})
@@ -133,12 +133,12 @@ func refused(t *testing.T, url string) map[string]error {
 	return errs
 }
 
-// An invalid name is refused by every method before the database is asked.
+// Every method refuses an invalid name before it sends a query.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	b := opened(t, "postgres://nobody@/nothing?host=%2Fno%2Fwhere", "")
 	for _, name := range []string{"", ".", "/a", "a//b", "a/../b", "a/\xff", "a/\x00", "origin", strings.Repeat("x/", longest/2) + "x.jsonl"} {
-		if name != "" && len(name) < longest { // a long one cannot be there
+		if name != "" && len(name) < longest { // no log can have a longer name
 			if _, err := b.Stat(t.Context(), name); !errors.Is(err, backend.ErrName) {
 				t.Errorf("%.20q: %v; want the error backend.ErrName", name, err)
 			}
@@ -157,7 +157,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The last writer is noted, and old generations are kept: those of replaced logs and of removed ones.
+// The last writer is recorded, and old generations are kept: those of replaced logs and of removed ones.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")
@@ -219,7 +219,7 @@ func TestTogether(t *testing.T) {
 		return err
 	}).Wait()
 
-	// The last append of each waits until the logs are let go. By then most appends are in the queue.
+	// The last append of each log waits until the logs are unlocked. By then most appends are in the queue.
 	c, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

@@ -7,16 +7,16 @@
 //
 // # Rows
 //
-// A log is a row of treeline.log: generation, size, time of the last change. Its records are rows of treeline.record, exact
-// bytes with their line ends, at their byte offset. A record longer than a piece (1 MB) is several rows. Rows are never changed:
-// Replace makes a new generation, and old ones are kept for 30 days, so a reader that holds one reads on. Later writes purge them. A
-// removed log leaves a row, a tombstone, which keeps the generation counting and is shown by Marks.
+// A log is a row of treeline.log: generation, size, time of the last change. Its records are rows of treeline.record: exact bytes with
+// their line ends, at their byte offsets. A record longer than a piece (1 MB) is several rows. Rows are never changed: Replace makes a new
+// generation. Old ones are kept for 30 days for readers that hold them; later writes purge them. A removed log leaves a row, a tombstone,
+// which keeps the generation counting and is shown by Marks.
 //
 // # Writing
 //
-// A mutation is one statement: it changes the row of the log if generation and size are what the caller saw, and inserts the
-// records. Mutations that come while others are on their way are sent together, as one transaction. A long one is a
-// transaction of its own, with COPY. Every mutation is durable when it returns, as far as the server's synchronous_commit says so.
+// A mutation is one statement: it changes the row of the log if generation and size are what the caller saw, and inserts the records.
+// Mutations that queue while others are under way are sent together, as one transaction. A long one is a transaction of its own, with COPY.
+// Every mutation is as durable when it returns as the server's synchronous_commit promises.
 //
 // If the connection is lost, it is unknown whether the statement was executed. It is sent again to a new connection. If the
 // log has changed, its bytes decide: if those at the place of the mutation are the ones that were sent, it has succeeded. Another
@@ -24,8 +24,8 @@
 //
 // # Poolers
 //
-// Every statement stands for itself: there is no session state, and locks last for one transaction, so it works behind
-// pgbouncer in transaction mode. Prepared statements and LISTEN are used only if the connection reaches the server directly.
+// Every statement is independent: there is no session state, and locks last for one transaction, so it works behind pgbouncer in
+// transaction mode. Prepared statements and LISTEN are used only if the connection reaches the server directly.
 //
 // # Limits
 //
@@ -64,7 +64,7 @@ type Options struct {
 //go:embed migration/*.sql
 var migrations embed.FS
 
-// schema is what the database needs.
+// schema is the schema that the database needs.
 var schema = pgdb.Schema{Name: "treeline", Files: migrations}
 
 // Driver returns the driver for the scheme postgres.
@@ -79,7 +79,7 @@ func Open(root string, opt Options, open backend.OpenOptions) (*Backend, error) 
 	return (&cores{opt: opt, open: map[string]*core{}}).view(root, open)
 }
 
-// cores are the databases that a driver has open, by their URL.
+// cores are the open databases of a driver, by their URLs.
 type cores struct {
 	opt Options
 
@@ -87,7 +87,7 @@ type cores struct {
 	open map[string]*core
 }
 
-// core is what the views of one database share.
+// core is the state that the views of one database share.
 type core struct {
 	db      *pgdb.DB
 	clock   func() time.Time
@@ -157,10 +157,10 @@ func (cs *cores) release(root string, c *core) {
 	}
 }
 
-// text is a text as the database takes it.
+// text returns a text without characters that the database refuses.
 func text(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "_"), "\x00", "_") }
 
-// person is the user and the host.
+// person returns the user and the host.
 func person() string {
 	name := os.Getenv("USER")
 	if name == "" {
@@ -190,7 +190,7 @@ type key [16]byte
 
 func (b *Backend) key(name string) key { return keyOf(b.prefix + name) }
 
-// keyOf is the key for a name in the database.
+// keyOf returns the key for a name in the database.
 func keyOf(name string) key {
 	sum := sha256.Sum256([]byte(name))
 	return key(sum[:16])
@@ -205,7 +205,7 @@ func (b *Backend) begin(ctx context.Context, name string) error {
 	return err
 }
 
-// encode makes the checks of every mutation and gives the bytes of its records.
+// encode makes the checks of every mutation and returns the bytes of its records.
 func (b *Backend) encode(ctx context.Context, name string, records [][]byte) ([]byte, error) {
 	if err := b.writable(ctx, name); err != nil {
 		return nil, err
@@ -221,17 +221,17 @@ func (b *Backend) writable(ctx context.Context, name string) error {
 	return err
 }
 
-// write does something that changes the database; see pgdb.DB.Write.
+// write runs an operation that changes the database; see pgdb.DB.Write.
 func (b *Backend) write(ctx context.Context, do func(p *pgdb.Pool, again bool) error) error {
 	return b.plain(b.db.Write(ctx, do))
 }
 
-// read does something that only reads; see pgdb.DB.Read.
+// read runs an operation that only reads; see pgdb.DB.Read.
 func (b *Backend) read(ctx context.Context, do func(p *pgdb.Pool) error) error {
 	return b.plain(b.db.Read(ctx, do))
 }
 
-// plain gives an error of the database the meaning that it has for a backend.
+// plain translates an error of the database to one of package backend.
 func (b *Backend) plain(err error) error {
 	switch {
 	case err == nil:

@@ -19,11 +19,11 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 // origins counts the places of this process: each is an origin of its own, and all share a database.
 var origins atomic.Int64
 
-// drivers are those of this process, by the address that they open. A view of each stays open until the process ends, so that a
-// connection is not made for each test.
+// drivers are the drivers of this process, by the address that they open. A view of each stays open until the process ends, so that not
+// every test needs a new connection.
 var drivers sync.Map
 
-// driver gives the driver for an address.
+// driver returns the driver for an address.
 func driver(t testing.TB, url string) backend.Driver {
 	t.Helper()
 	made := sync.OnceValue(func() backend.Driver {

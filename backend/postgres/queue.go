@@ -15,7 +15,7 @@ import (
 )
 
 // queue is the group commit. A mutation that finds fewer than most senders is sent at once. Otherwise it waits, and the next sender that
-// is free takes all that wait as one batch: they share a round trip and a commit.
+// becomes free takes all waiting mutations as one batch: they share a round trip and a commit.
 type queue struct {
 	most int
 
@@ -24,9 +24,9 @@ type queue struct {
 	waiting []*pending
 }
 
-// pending is a mutation on its way.
+// pending is a mutation that waits or is being sent.
 type pending struct {
-	b   *Backend // whose mutation it is
+	b   *Backend // the Backend of the mutation
 	ctx context.Context
 	m   *mutation
 	// unmatched is the error if the log is not what the caller saw.
@@ -42,8 +42,8 @@ const (
 	batchBytes     = inline
 )
 
-// do runs a mutation, together with others if it is small. Cancelling ctx ends the wait for a sender. A small mutation, or an append,
-// that is on its way is waited for: its outcome must be known.
+// do runs a mutation, together with others if it is small. Cancelling ctx ends the wait for a sender. If a small mutation or an append is
+// already being sent, do waits for it: its outcome must be known.
 func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend.Log, error) {
 	if err := b.limit(ctx, m); err != nil {
 		return backend.Log{}, err
@@ -83,7 +83,7 @@ func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend
 	}
 }
 
-// drop takes a mutation out of the queue. It reports false for one that is on its way, or done.
+// drop removes a mutation from the queue. It returns false if the mutation is being sent, or done.
 func (q *queue) drop(op *pending) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,7 +94,7 @@ func (q *queue) drop(op *pending) bool {
 	return i >= 0
 }
 
-// next ends a sender, or lets it go on with what waits.
+// next ends a sender, or lets it continue with what waits.
 func (c *core) next() {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
@@ -105,7 +105,7 @@ func (c *core) next() {
 	}
 }
 
-// sendAll sends what waits, batch by batch, until nothing does.
+// sendAll sends the queue, batch by batch, until it is empty.
 func (c *core) sendAll() {
 	for {
 		batch := c.queue.take()
@@ -119,7 +119,7 @@ func (c *core) sendAll() {
 	}
 }
 
-// take takes the mutations of one batch. If there are none, the sender ends.
+// take returns the mutations of the next batch. If there are none, the sender ends.
 func (q *queue) take() (batch []*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -141,17 +141,17 @@ func (q *queue) take() (batch []*pending) {
 	return batch
 }
 
-// send does the mutations of one batch.
+// send runs the mutations of one batch.
 func (c *core) send(batch []*pending) {
 	sent := false
 	if len(batch) > 1 {
-		// In the order of their keys, so that two batches do not wait for each other's rows: that would be a deadlock.
+		// In the order of their keys, so that two batches do not wait for each other's rows in a deadlock.
 		sorting.By(batch, func(x, y *pending) int { return bytes.Compare(x.m.log[:], y.m.log[:]) })
 		err := c.together(batch)
 		sent = err != nil && !pgconn.SafeToRetry(err)
 		for _, op := range batch {
 			if err != nil {
-				op.err = errUnmatched // one at a time
+				op.err = errUnmatched // send them one at a time
 			} else if op.err == nil {
 				op.b.wrote(op.m)
 			}
@@ -164,7 +164,7 @@ func (c *core) send(batch []*pending) {
 	}
 }
 
-// together sends several mutations as one transaction. They are done when it has no error.
+// together sends several mutations as one transaction. They are done if it returns no error.
 func (c *core) together(batch []*pending) error {
 	return c.db.Once(c.db.Context(), func(p *pgdb.Pool) error {
 		var all pgdb.Batch

@@ -20,7 +20,7 @@ import (
 const (
 	sqlRow = `select generation, size, torn, changed, removed is not null from treeline.log where log = $1`
 
-	// The rows of a span, with the one that the span begins in.
+	// The rows of a span, including the row in which the span begins.
 	sqlFetch = `select position, data from treeline.record where log = $1 and generation = $2 and position < $4
 		and position >= coalesce((select max(position) from treeline.record where log = $1 and generation = $2 and position <= $3), $3)
 		order by position`
@@ -35,7 +35,7 @@ type row struct {
 	changed          time.Time
 }
 
-// row reads the row of a log; errUnmatched if there is none. A removed log has one.
+// row reads the row of a log; errUnmatched if there is none. A removed log still has a row.
 func (b *Backend) row(ctx context.Context, p *pgdb.Pool, log key) (r row, err error) {
 	err = p.QueryRow(ctx, sqlRow, log).Scan(&r.generation, &r.size, &r.torn, &r.changed, &r.removed)
 	if errors.Is(err, pgdb.ErrNoRows) {
@@ -72,7 +72,7 @@ func (b *Backend) Stat(ctx context.Context, name string) (backend.Log, error) {
 	return r.log(name), nil
 }
 
-// check checks that the log still is what the caller saw, or has grown.
+// check checks that the log is still what the caller saw, or has grown.
 func (b *Backend) check(ctx context.Context, at backend.Log) error {
 	if err := b.begin(ctx, at.Name); err != nil {
 		return err
@@ -131,7 +131,7 @@ func fetch(ctx context.Context, p *pgdb.Pool, s span) ([]byte, error) {
 	return out, nil
 }
 
-// held is a log as a caller saw it. Its records are never changed, so nothing has to be held in the database.
+// held is a log as a caller saw it. Its rows are never changed, so nothing has to be held in the database.
 type held struct {
 	b   *Backend
 	at  backend.Log
@@ -154,7 +154,7 @@ func (h *held) fetch(ctx context.Context, from, to int64) (data []byte, err erro
 		err = fmt.Errorf("%s: %w", h.at.Name, backend.ErrChanged)
 	}
 	if over := from + int64(len(data)) - h.at.Size; over > 0 {
-		data = data[:int64(len(data))-over] // appended since
+		data = data[:int64(len(data))-over] // bytes appended since
 	}
 	return data, err
 }
@@ -244,7 +244,7 @@ func (b *Backend) OpenNow(ctx context.Context, name string) (backend.Log, backen
 	return at, b.hold(at), nil
 }
 
-// ReadAt implements io.ReaderAt. It reads some more than it was asked for, since callers read parts that lie together.
+// ReadAt implements io.ReaderAt. It reads a little more than it was asked for, since callers read neighbouring parts.
 func (h *held) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, fmt.Errorf("%s: offset %d is negative", h.at.Name, off)
@@ -287,8 +287,8 @@ type item[T any] struct {
 	value T
 }
 
-// pages yields the rows of a query whose name begins with prefix. It reads pages by the last name, so that no connection is held
-// between them. sql ends in a condition.
+// pages yields the rows of a query whose name begins with prefix. It reads page by page, from the last name on, so that no connection is
+// held between them. sql ends in a condition.
 func pages[T any](b *Backend, ctx context.Context, prefix, sql string, scan func(pgdb.Row) (T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -331,12 +331,12 @@ func pages[T any](b *Backend, ctx context.Context, prefix, sql string, scan func
 	}
 }
 
-// after is the first text after all that begin with prefix; "" if there is none.
+// after returns the first text behind all those that begin with prefix; "" if there is none.
 func after(prefix string) string {
 	all := []rune(prefix)
 	for i := len(all) - 1; i >= 0; i-- {
 		if next := all[i] + 1; next <= utf8.MaxRune {
-			if next == 0xD800 { // surrogates are no characters
+			if next == 0xD800 { // surrogates are not characters
 				next = 0xE000
 			}
 			return string(append(all[:i], next))

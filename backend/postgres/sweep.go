@@ -14,7 +14,7 @@ const (
 	sqlExpired = `select count(*) from treeline.retired r join treeline.log l using (log)
 		where starts_with(l.name, $1) and r.until < least(now(), $2)`
 
-	// Some generations at a time, so that no transaction is long. The one that a log has now is never among them.
+	// A few generations at a time, so that no transaction is long. The current generation of a log is never among them.
 	sqlPurge = `with old as (delete from treeline.retired where (log, generation) in (
 				select r.log, r.generation from treeline.retired r join treeline.log l using (log)
 				where starts_with(l.name, $1) and r.until < least(now(), $2) limit 100 for update of r skip locked)
@@ -26,15 +26,15 @@ const (
 // purgeEvery is the least time between two purges of a process.
 const purgeEvery = time.Hour
 
-// purge purges old generations of all logs in the background. It is called when a generation was retired: what is never replaced
-// leaves nothing to purge, and what is replaced often is purged often.
+// purge purges old generations of all logs in the background. It is called when a generation was retired: logs that are never replaced
+// leave nothing to purge, and frequent replacement causes frequent purges.
 func (c *core) purge() {
 	now, last := c.clock().UnixNano(), c.purged.Load()
 	if last != 0 && now-last < int64(purgeEvery) || !c.purged.CompareAndSwap(last, now) {
 		return
 	}
 	c.purging.Go(func() {
-		// Close waits for this, so that a short process purges too, but not for long.
+		// Close waits for this, so that a short-lived process purges too; but not for long.
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		for n := 1; n > 0; {
@@ -48,8 +48,8 @@ func (c *core) purge() {
 	})
 }
 
-// Sweep implements backend.Sweeper: it purges generations of its logs that were replaced or removed, and whose 30 days were
-// over before that time.
+// Sweep implements backend.Sweeper. It purges generations of its logs that were replaced or removed, and whose 30 days ended before that
+// time.
 func (b *Backend) Sweep(ctx context.Context, before time.Time, remove bool) (found int, err error) {
 	if b.closed.Load() {
 		return 0, backend.ErrClosed

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
-// Old generations are purged when their time is over, and never the present one.
+// Old generations are purged when their time is over; the current one never is.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).Database(t, "sweep")
@@ -45,7 +45,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A write that retires a generation purges others whose time is over, whatever their origin is.
+// A write that retires a generation purges expired generations of all origins.
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).Database(t, "purge")
@@ -58,12 +58,12 @@ func TestPurge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Close(); err != nil { // waits for its purge
+		if err := b.Close(); err != nil { // Close waits for its purge
 			t.Fatal(err)
 		}
 		want := 2
 		if origin == "two" {
-			want = 3 // the old generation of the first one is gone
+			want = 3 // the old generation of the first log is gone
 		}
 		if n := ask[int](t, url, "select count(*) from treeline.record"); n != want {
 			t.Errorf("%s: %d records, want %d", origin, n, want)

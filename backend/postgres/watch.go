@@ -15,34 +15,34 @@ import (
 )
 
 const (
-	// pollDirect is how often the feed is read although no notice came: one may be lost with a connection.
+	// pollDirect is how often the feed is read even without a notice: one may be lost with a connection.
 	pollDirect = 5 * time.Second
-	// pollPooled is how often it is read behind a pooler, where no notices come.
+	// pollPooled is how often it is read behind a pooler, where there are no notices.
 	pollPooled = 500 * time.Millisecond
 
-	// The feed: logs that were written by transactions from a mark on. All transactions before the new mark are over, so what
-	// they wrote is in this answer or was in an earlier one. $1 are the origins that are watched, or null for all.
+	// The feed: logs that were written by transactions from a mark on. All transactions before the new mark have ended, so what they wrote
+	// is in this answer or was in an earlier one. $1 are the origins that are watched, or null for all.
 	sqlFeed = `with mark as (select pg_snapshot_xmin(pg_current_snapshot()) as xid)
 		select mark.xid::text, coalesce(l.name, ''), coalesce(l.xid::text, '') from mark
 		left join treeline.log l on l.xid >= $2::text::xid8 and ($1::text[] is null or split_part(l.name, '/', 1) = any($1))`
 )
 
-// feed tells the watchers of one database what changed, whichever process changed it. However many they are, it has one
-// connection and one position. It runs while there are watchers.
+// feed reports to the watchers of one database what changed, whichever process changed it. For all watchers together it has one connection
+// and one position. It runs while there are watchers.
 type feed struct {
 	c    *core
 	news chan struct{} // holds one
 
-	gate sync.Mutex // held to start and stop
+	gate sync.Mutex // held while run is started or stopped
 	stop context.CancelFunc
 	done sync.WaitGroup
 
-	mu       sync.Mutex // held to tell
+	mu       sync.Mutex // held during reports to watchers
 	watchers map[*watcher]struct{}
-	joined   int // how many watchers there were
+	joined   int // number of watchers so far
 
-	mark uint64            // all transactions before it were told
-	seen map[string]uint64 // logs that were told of transactions from the mark on
+	mark uint64            // all transactions before it were reported
+	seen map[string]uint64 // logs that were reported for transactions from the mark on
 }
 
 // watcher is one call of Watch.
@@ -65,7 +65,7 @@ func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
 	}
 	if f.stop == nil {
 		f.mark, f.seen = 0, nil
-		if _, err := f.next(b.ctx, []string{}); err != nil && !errors.Is(err, pgdb.ErrEmpty) { // from now on
+		if _, err := f.next(b.ctx, []string{}); err != nil && !errors.Is(err, pgdb.ErrEmpty) { // so that changes from now on are reported
 			return nil, b.plain(err)
 		}
 	}
@@ -89,7 +89,7 @@ func (w *watcher) Close() error {
 	return nil
 }
 
-// leave ends some watches.
+// leave ends the watches for which these reports true.
 func (f *feed) leave(these func(*watcher) bool) {
 	f.gate.Lock()
 	defer f.gate.Unlock()
@@ -108,7 +108,7 @@ func (f *feed) leave(these func(*watcher) bool) {
 	}
 }
 
-// wake makes it read.
+// wake makes run read the feed.
 func (f *feed) wake() {
 	select {
 	case f.news <- struct{}{}:
@@ -116,7 +116,7 @@ func (f *feed) wake() {
 	}
 }
 
-// run reads the feed when there is news, and now and then.
+// run reads the feed after each notice, and now and then.
 func (f *feed) run(ctx context.Context) {
 	failed := false
 	for {
@@ -143,7 +143,7 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// tell tells the watchers of a log, by its name in the database; "" is all logs.
+// tell reports a log to the watchers, by its name in the database; "" is all logs.
 func (f *feed) tell(name string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,7 +156,7 @@ func (f *feed) tell(name string, err error) {
 	}
 }
 
-// origins are those that are watched, nil for all.
+// origins returns the origins that are watched, nil for all.
 func (f *feed) origins() (list []string, joined int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,7 +171,7 @@ func (f *feed) origins() (list []string, joined int) {
 	return slices.Compact(list), f.joined
 }
 
-// changes reads on. It reads again if another watcher came meanwhile, since what is in the answer may not be all that it needs.
+// changes reads what changed. It reads again if another watcher came meanwhile, because the answer may lack what that one needs.
 func (f *feed) changes(ctx context.Context) (names []string, err error) {
 	for {
 		list, joined := f.origins()
@@ -223,18 +223,18 @@ func (f *feed) next(ctx context.Context, origins []string) (names []string, err 
 	if err != nil {
 		return nil, err
 	}
-	if mark < f.mark { // another server, restored from a copy: its transactions count from elsewhere
+	if mark < f.mark { // this is another server, restored from a copy: its transaction ids differ
 		names = []string{""}
 	}
 	f.mark, f.seen = mark, seen
 	return names, nil
 }
 
-// listen waits for notices on a connection of its own. Behind a pooler none would come.
+// listen waits for notices on a connection of its own. Behind a pooler there would be none.
 func (f *feed) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		if f.c.db.Direct() {
-			_ = f.c.db.Listen(ctx, "treeline", f.wake, func(payload string) { // the poll goes on without it
+			_ = f.c.db.Listen(ctx, "treeline", f.wake, func(payload string) { // without it the poll goes on
 				if list, _ := f.origins(); list == nil || payload == "" || slices.Contains(list, payload) {
 					f.wake()
 				}

@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
-// A transaction that commits after a later one is not missed, and what was told is not told again.
+// A transaction that commits after a later one is not missed, and nothing is reported twice.
 func TestFeedOrder(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")
@@ -69,7 +69,7 @@ func TestFeedOrder(t *testing.T) {
 	}
 }
 
-// A watch goes on after all connections were cut.
+// A watch continues after all connections were cut.
 func TestWatchCut(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("") + "&application_name=watchcut"

@@ -26,7 +26,7 @@ type ask struct {
 	header http.Header
 }
 
-// at gives the parameters that name a log as the caller saw it.
+// at returns the parameters that name a log as the caller saw it.
 func (b *Backend) at(at backend.Log) url.Values {
 	q := url.Values{"name": {b.full(at.Name)}}
 	if at.Generation != "" {
@@ -42,14 +42,14 @@ type content struct {
 	size int64
 }
 
-// sending is a content on its way.
+// sending is a content while it is being sent.
 type sending struct {
 	io.Reader
 	from   *io.SectionReader
 	left   int64 // bytes that are still to be read
 	once   sync.Once
 	closed chan struct{}
-	err    error // of the content itself; read it after closed
+	err    error // the error of the content itself; read it after closed
 }
 
 func (c *core) sending(body *content) *sending {
@@ -61,7 +61,7 @@ func (c *core) sending(body *content) *sending {
 	return s
 }
 
-// noting keeps the error of a content, which is not one of the connection.
+// noting keeps an error of the content, as opposed to one of the connection.
 type noting struct{ s *sending }
 
 func (n noting) Read(p []byte) (int, error) {
@@ -115,7 +115,7 @@ func (c *core) send(ctx context.Context, a ask) (*answer, error) {
 		out = c.sending(a.body)
 		end = func() {
 			cancel()
-			<-out.closed // the caller may give up the content
+			<-out.closed // the caller may release the content
 		}
 		if req.Body = out; a.body.size == 0 {
 			req.Body = http.NoBody
@@ -129,7 +129,7 @@ func (c *core) send(ctx context.Context, a ask) (*answer, error) {
 			req.ContentLength = a.body.size
 		}
 		if a.body.size > 1<<20 {
-			req.Header.Set("Expect", "100-continue") // a refusal comes before the bytes are sent
+			req.Header.Set("Expect", "100-continue") // so that a refusal comes before the bytes are sent
 		}
 	}
 	res, err := c.sendOut(req, a)
@@ -165,11 +165,11 @@ func (c *core) sendOut(req *http.Request, a ask) (*http.Response, error) {
 	return res, nil
 }
 
-// checked refuses an answer that is an error, or that no treeline server gave.
+// checked refuses an answer that is an error, or that is not a treeline server's.
 func (c *core) checked(res *http.Response, end func()) (*answer, error) {
 	quiet := &watched{ReadCloser: res.Body, silence: c.opt.Silence, end: end}
 	quiet.timer = time.AfterFunc(c.opt.Silence, func() { quiet.cut.Store(true); _ = res.Body.Close() })
-	quiet.timer.Stop() // it runs while a caller reads
+	quiet.timer.Stop() // the timer runs while a caller reads
 	a := &answer{Header: res.Header, body: quiet, end: end}
 	var err error
 	switch {
@@ -194,7 +194,7 @@ func (c *core) checked(res *http.Response, end func()) (*answer, error) {
 	return a, nil
 }
 
-// persist makes attempts until one has an answer. sent says that an earlier one may have been carried out.
+// persist repeats attempts until one has an answer. sent: an earlier one may have been carried out.
 func (b *Backend) persist(ctx context.Context, a ask) (res *answer, sent bool, err error) {
 	var deadline time.Time
 	pause := shortPause
@@ -219,7 +219,7 @@ func (b *Backend) persist(ctx context.Context, a ask) (res *answer, sent bool, e
 // shortPause is the pause before the second attempt.
 const shortPause = 10 * time.Millisecond
 
-// wait waits before another attempt, and gives the pause before the next one.
+// wait waits before another attempt, and returns the pause before the next one.
 func wait(ctx context.Context, pause time.Duration) time.Duration {
 	select {
 	case <-ctx.Done():
@@ -228,7 +228,7 @@ func wait(ctx context.Context, pause time.Duration) time.Duration {
 	return min(2*pause, 500*time.Millisecond)
 }
 
-// ended gives the cause of a context that has ended instead of what that led to.
+// ended replaces the error by the cause of the context if the context has ended.
 func (b *Backend) ended(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -236,8 +236,8 @@ func (b *Backend) ended(ctx context.Context, err error) error {
 	return err
 }
 
-// Ask asks for a value that belongs to the archive and is no log, such as one of its index. question is sent as JSON; nil is none. An
-// answer that is endless, or not what it should be, is ErrNotServer.
+// Ask requests a value that belongs to the archive and is not a log, such as one of its index. question is sent as JSON; nil means none. An
+// answer that is endless or malformed is ErrNotServer.
 func (b *Backend) Ask(ctx context.Context, path string, question, into any) error {
 	ctx, done, err := b.until(ctx)
 	defer done()
@@ -256,16 +256,16 @@ func (b *Backend) Ask(ctx context.Context, path string, question, into any) erro
 	return b.json(ctx, a, into)
 }
 
-// json asks for a value.
+// json requests a value.
 func (b *Backend) json(ctx context.Context, a ask, into any) error {
 	_, err := b.jsonSent(ctx, a, into)
 	return err
 }
 
-// jsonMost bounds an answer that is read as a whole.
+// jsonMost is the largest size of an answer that is read as a whole.
 const jsonMost = 64 << 20
 
-// jsonSent is json, and says whether an earlier attempt may have been carried out. An answer that is cut off is another attempt.
+// jsonSent is json; sent: an earlier attempt may have been carried out. An answer that is cut off leads to another attempt.
 func (b *Backend) jsonSent(ctx context.Context, a ask, into any) (sent bool, err error) {
 	for try := 0; ; try++ {
 		res, before, err := b.persist(ctx, a)

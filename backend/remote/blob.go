@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 )
 
-// blobs are those of one log. The server gives a blob only to those that may read a log which refers to it.
+// blobs are the blobs of one log. The server sends a blob only to clients that may read a log which refers to it.
 type blobs struct {
 	b   *Backend
 	log string
@@ -119,7 +119,7 @@ func (s blobs) Missing(ctx context.Context, refs []blob.Ref) (missing []blob.Ref
 	return missing, nil
 }
 
-// Put implements blob.Store. To put a blob again does no harm, so an attempt is repeated.
+// Put implements blob.Store. Putting a blob twice does no harm, so an attempt is repeated.
 func (s blobs) Put(ctx context.Context, b []byte) (blob.Ref, error) {
 	r := blob.Sum(b)
 	ctx, done, err := s.b.change(ctx, s.log)

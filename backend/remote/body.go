@@ -12,7 +12,7 @@ import (
 // errSilent: the server stopped in the middle of an answer.
 var errSilent = errors.New("the server says nothing any more")
 
-// watched is the body of an answer. It ends if nothing comes for some time.
+// watched is the body of an answer. Reading it fails if nothing comes for some time.
 type watched struct {
 	io.ReadCloser
 	silence time.Duration
@@ -38,7 +38,7 @@ func (w *watched) Close() error {
 	return w.ReadCloser.Close()
 }
 
-// unpacked is a body as it was before it was packed.
+// unpacked returns a body as it was before it was compressed.
 func unpacked(encoding string, body io.ReadCloser) (io.ReadCloser, error) {
 	r, err := protocol.Unpack(encoding, body)
 	if err != nil {

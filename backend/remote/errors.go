@@ -20,27 +20,27 @@ import (
 
 // Errors that callers tell apart with errors.Is.
 var (
-	// ErrToken: the server needs a token, or another one.
+	// ErrToken: the server needs a token, or the token is not valid.
 	ErrToken = errors.New("no valid token")
 	// ErrForbidden: the token does not allow it.
 	ErrForbidden = backend.ErrForbidden
-	// ErrNotServer: what answers is no treeline server with an archive, or an older one.
+	// ErrNotServer: what answers is not a treeline server with an archive, or is an older one.
 	ErrNotServer = errors.New("no treeline server with an archive answers there")
 )
 
-// refusal is an error that the server sent. kind is the value that it stands for.
+// refusal is an error that the server sent. kind is the sentinel error that it stands for.
 type refusal struct {
 	text string
 	kind error
 }
 
-// Error is the message of the server.
+// Error returns the message of the server.
 func (e *refusal) Error() string { return e.text }
 
 // Unwrap gives the kind.
 func (e *refusal) Unwrap() error { return e.kind }
 
-// lost is an attempt that failed on the way: another one can succeed. sent says that the server may have carried it out.
+// lost is an attempt that failed on the way: another one can succeed. sent: the server may have carried it out.
 type lost struct {
 	err  error
 	sent bool
@@ -49,7 +49,7 @@ type lost struct {
 func (e *lost) Error() string { return e.err.Error() }
 func (e *lost) Unwrap() error { return e.err }
 
-// textMost bounds what a server can make a caller show.
+// textMost is the longest text of a server that is shown.
 const textMost = 1 << 10
 
 // plain makes a text of a server safe to show on a terminal.
@@ -66,7 +66,7 @@ func plain(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// plain is what a server says, without the token that was sent to it.
+// plain returns a text of the server without the token that was sent to it.
 func (c *core) plain(text string) string {
 	if c.token != "" {
 		text = strings.ReplaceAll(text, c.token, "[token]")
@@ -74,7 +74,7 @@ func (c *core) plain(text string) string {
 	return plain(text)
 }
 
-// message reads the message of an error; "" if it is none of treeline's.
+// message reads the message of an error; "" if the error is not one of treeline's.
 func (c *core) message(r io.Reader) string {
 	all, err := io.ReadAll(io.LimitReader(r, 64<<10))
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *core) message(r io.Reader) string {
 	return c.plain(failure.Error.Message)
 }
 
-// refused says what an answer other than 200 means. It does not close the body.
+// refused returns the error for an answer other than 200. It does not close the body.
 func (c *core) refused(res *http.Response) error {
 	host, text := c.base.Host, c.message(res.Body)
 	ours := res.Header.Get(protocol.Version) != ""
@@ -132,7 +132,7 @@ func (c *core) stranger(res *http.Response) error {
 	return fmt.Errorf("%s%s: %w (it answers %s, %.60q)", c.base.Host, c.base.Path, ErrNotServer, c.plain(res.Status), c.plain(res.Header.Get("Content-Type")))
 }
 
-// failed says why an attempt got no answer.
+// failed returns why an attempt got no answer.
 func (c *core) failed(err error) error {
 	host := c.base.Host
 	var wrong *url.Error

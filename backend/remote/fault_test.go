@@ -62,15 +62,14 @@ func (c *cutter) run() {
 	}
 }
 
-// limit is after how many bytes a connection is cut: often in the middle of a request or an answer.
+// limit returns the number of bytes after which a connection is cut: often in the middle of a request or an answer.
 func (c *cutter) limit() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return 2000 + c.rnd.Int64N(30_000) // a handshake has 2 KB
 }
 
-// pass copies one direction until it is cut. What was read before the cut is passed on, so a request can arrive whose answer
-// does not.
+// pass copies one direction until it is cut. What was read before the cut is passed on, so a request can arrive while its answer is lost.
 func (c *cutter) pass(to, from net.Conn, end func()) {
 	defer end()
 	n, _ := io.CopyN(to, from, c.limit())
@@ -79,8 +78,8 @@ func (c *cutter) pass(to, from net.Conn, end func()) {
 	}
 }
 
-// Clients append while connections are cut at random. What was acknowledged is there once and in order, and nothing is there that was
-// not sent.
+// Clients append while connections are cut at random. Acknowledged records are there once and in order, and nothing is there that was not
+// sent.
 func TestFaultCuts(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
@@ -131,13 +130,13 @@ func TestFaultCuts(t *testing.T) {
 	}
 }
 
-// work does everything that a client does, and checks that each answer is right although connections are cut.
+// work performs all operations of a client, and checks that each answer is right although connections are cut.
 func work(ctx context.Context, b *remote.Backend, own string, who, each int) error {
 	long := strings.Repeat("x", 3000)
 	var at backend.Log
 	var want []string
 	var err error
-	for { // a server that was never reached is not waited for
+	for { // a call does not wait for a server that was never reached
 		if _, err := b.Stat(ctx, own); errors.Is(err, backend.ErrNotExist) {
 			break
 		}
@@ -203,7 +202,7 @@ func share(ctx context.Context, b *remote.Backend, record []byte) error {
 	}
 }
 
-// A watch tells each change once although connections are cut, and all changes.
+// A watch reports each change once although connections are cut, and misses none.
 func TestFaultWatch(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
@@ -219,7 +218,7 @@ func TestFaultWatch(t *testing.T) {
 	defer d.Close()
 	names := make(chan string, 10_000)
 	var w io.Closer
-	for w == nil { // a server that was never reached is not waited for
+	for w == nil { // a call does not wait for a server that was never reached
 		w, _ = d.(backend.Watcher).Watch(func(name string, err error) {
 			if err == nil { // the connection may be lost for a moment
 				names <- name

@@ -46,7 +46,7 @@ func odd(t *testing.T, silence time.Duration, answer http.HandlerFunc) backend.B
 	return b
 }
 
-// all calls every method once, and gives the errors.
+// all calls every method once, and returns the errors.
 func all(ctx context.Context, b backend.Backend) map[string]error {
 	at := backend.Log{Name: "a.jsonl", Generation: "1", Size: 4}
 	out := map[string]error{}
@@ -78,10 +78,10 @@ func all(ctx context.Context, b backend.Backend) map[string]error {
 	return out
 }
 
-// ours marks an answer as one of a treeline server.
+// ours marks an answer as that of a treeline server.
 func ours(w http.ResponseWriter) { w.Header().Set(protocol.Version, protocol.Current) }
 
-// What answers something else than a treeline server does is told from one, by every method, and soon.
+// Every method notices, and soon, when something other than a treeline server answers.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	var stolen atomic.Int64
@@ -157,7 +157,7 @@ func TestStrangers(t *testing.T) {
 	})
 }
 
-// A server cannot make a client hold or believe what it did not ask for.
+// A server cannot make a client hold or believe what the client did not ask for.
 func TestWrongSizes(t *testing.T) {
 	t.Parallel()
 	endless := func(w http.ResponseWriter, piece string) {
@@ -261,7 +261,7 @@ func certificate(t *testing.T, host string, until time.Time) (tls.Certificate, *
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
 }
 
-// Every way in which a connection is not safe has an error that says so, and no request is made.
+// Every way in which a connection is unsafe has an error that names it, and no request is sent.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -343,8 +343,8 @@ func TestRefusedTokens(t *testing.T) {
 	}
 }
 
-// A token that is revoked ends a call at its first answer: wrong tokens are counted. A server that cuts off its answers, or
-// gives none, is asked again with pauses, and what is missing then is an error.
+// A revoked token ends a call at its first answer: the server counts wrong tokens. A server that cuts off its answers, or gives none, is
+// asked again after pauses, and what is still missing then is an error.
 func TestServerFails(t *testing.T) {
 	t.Parallel()
 	const patience = 300 * time.Millisecond
@@ -386,7 +386,7 @@ func TestServerFails(t *testing.T) {
 	}
 }
 
-// A server that repeats the token, as proxies do that are being debugged, does not bring it into an error.
+// If a server repeats the token, as debugging proxies do, no error contains it.
 func TestTokenRepeated(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 302, 400, 403, 404, 409, 502} {
@@ -412,7 +412,7 @@ func TestTokenRepeated(t *testing.T) {
 	}
 }
 
-// A caller may take longer to begin with an answer than a server may be silent.
+// A caller may begin to read an answer later than a server may be silent.
 func TestSlowCaller(t *testing.T) {
 	t.Parallel()
 	const silence = 200 * time.Millisecond

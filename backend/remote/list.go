@@ -31,7 +31,7 @@ func (b *Backend) Marks(ctx context.Context, prefix string) iter.Seq2[backend.Ma
 	}
 }
 
-// rows yields the rows of a list. A list that is cut off goes on after its last name.
+// rows yields the rows of a list. A list that is cut off is continued after its last name.
 func (b *Backend) rows(ctx context.Context, prefix string, marks bool, yield func(protocol.Row, error) bool) {
 	ctx, done, err := b.until(ctx)
 	defer done()
@@ -81,7 +81,7 @@ type listing struct {
 	yield  func(protocol.Row, error) bool
 }
 
-// errCut: an answer ended before the list did. Another one can go on.
+// errCut: an answer ended before the list did. Another request can continue the list.
 var errCut = errors.New("the list was cut off")
 
 // rowMost is the longest line of a list.
@@ -111,7 +111,7 @@ func (l *listing) page() (end bool, err error) {
 			return false, fmt.Errorf("%s: %w: its list has a line that is none", l.b.base.Host, ErrNotServer)
 		}
 		if row.End && !row.More {
-			_ = atEnd(res.body) // for the next request
+			_ = atEnd(res.body) // so that the connection is ready for the next request
 			return true, nil
 		}
 		if row.End {

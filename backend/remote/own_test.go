@@ -42,7 +42,7 @@ func (b *box) open(t testing.TB, opt backend.OpenOptions) *remote.Backend {
 	return r
 }
 
-// A server in front of a database is what a team uses.
+// A server in front of a database, the set-up of a team.
 func TestOverPostgres(t *testing.T) {
 	if !soaktest.Every() {
 		t.Skip("the requests are the same as over memory; TREELINE_CI=1 runs it")
@@ -93,7 +93,7 @@ func TestBlobs(t *testing.T) {
 	if has, err := s.Has(ctx, ref); !has || err != nil {
 		t.Errorf("Has: %v, %v", has, err)
 	}
-	// The log does not exist, does not refer to it, refers to it.
+	// The log does not exist, then does not refer to the blob, then does.
 	if _, err := blob.Get(ctx, s, ref); !errors.Is(err, blob.ErrNotExist) {
 		t.Errorf("no log: %v", err)
 	}
@@ -113,7 +113,7 @@ func TestBlobs(t *testing.T) {
 	if _, err := blob.Get(ctx, b.Blobs("b.jsonl"), ref); !errors.Is(err, blob.ErrNotExist) {
 		t.Errorf("another log: %v", err)
 	}
-	// A log that no longer refers to it.
+	// The log no longer refers to the blob.
 	if _, err := b.Replace(ctx, at, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestBlobs(t *testing.T) {
 	}
 }
 
-// The caller is told what the server did to the end of a log before an append.
+// The caller learns what the server did to the end of a log before an append.
 func TestMended(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
@@ -173,7 +173,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(rec.Body.Bytes())
 }
 
-// Only what is read is transferred: of a large log the ends, windows, or the rest of it.
+// Only what is read is transferred: of a large log the ends, windows, or the rest.
 func TestTransfersParts(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
@@ -252,8 +252,8 @@ func TestTransfersParts(t *testing.T) {
 	}
 }
 
-// A watch of a folder is told of that folder, and goes on after the server was away. Another process of the server does not know
-// what was told before, so anything may have changed.
+// A watch of a folder reports that folder, and continues after the server was away. Another process of the server does not know what was
+// reported before, so anything may have changed.
 func TestWatchAcrossRestart(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
@@ -303,8 +303,8 @@ func TestWatchAcrossRestart(t *testing.T) {
 	next("c.jsonl")
 }
 
-// Behind a proxy that ends every stream at once, a watch connects again after longer and longer pauses, and at once after it was told of
-// a change.
+// Behind a proxy that ends every stream at once, a watch connects again after longer and longer pauses, and at once after it reported a
+// change.
 func TestWatchBacksOff(t *testing.T) {
 	t.Parallel()
 	var streams atomic.Int64
@@ -413,7 +413,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A content that fails while it is sent is the error of the call, and nothing is written.
+// If the content fails while it is sent, its error is that of the call, and nothing is written.
 func TestContentFails(t *testing.T) {
 	t.Parallel()
 	b := newBox(t).open(t, backend.OpenOptions{Below: "laptop/omp"})
@@ -468,7 +468,7 @@ func TestLongMark(t *testing.T) {
 	}
 }
 
-// Bodies are packed on the way to another machine, and the bytes are the same.
+// Bodies to another machine are compressed, and the bytes are the same.
 func TestPacked(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
@@ -500,8 +500,8 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// A mutation that is cancelled after it was sent may have been carried out: the error says so, and the same one again succeeds and
-// changes nothing. Another one is refused.
+// A mutation that is cancelled after it was sent may have been carried out: the error says so. The same mutation then succeeds and changes
+// nothing; another one is refused.
 func TestCancelledUnderWay(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)

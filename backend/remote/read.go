@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/jsonl"
 )
 
-// log is the log of a row. A row of another log is no answer.
+// log returns the log of a row. It refuses a row of another log.
 func (b *Backend) log(row protocol.Row, name string) (backend.Log, error) {
 	at := row.Log().Log
 	if at.Name != b.full(name) || at.Size < 0 || at.Generation == "" {
@@ -93,7 +93,7 @@ func (b *Backend) fetch(ctx context.Context, at backend.Log, p part, rooms ...[]
 	}
 }
 
-// cutOff is the error for an answer that is not what was asked for.
+// cutOff returns the error for an answer that was cut off, or is not what was asked for.
 func (b *Backend) cutOff(ctx context.Context, name string, err error) error {
 	switch {
 	case err == nil:
@@ -110,7 +110,7 @@ func (b *Backend) cutOff(ctx context.Context, name string, err error) error {
 
 var errLong = errors.New("the answer has more bytes than were asked for")
 
-// fill reads exactly the bytes of an answer.
+// fill reads exactly so many bytes of an answer.
 func fill(body io.Reader, rooms ...[]byte) error {
 	for _, room := range rooms {
 		if _, err := io.ReadFull(body, room); err != nil {
@@ -136,12 +136,12 @@ func atEnd(body io.Reader) error {
 const (
 	// window is how much is read at first: most logs are shorter than twice that, and lists read only the beginning of many.
 	window = 64 << 10
-	// windowMost is how much is read at a time by a caller that reads on and on.
+	// windowMost is how much is read at a time by a caller that reads sequentially.
 	windowMost = 1 << 20
 )
 
-// stream reads a log from an offset to its end: a window first, then the rest in one answer. It goes on where it was after a
-// lost connection.
+// stream reads a log from an offset to its end: a window first, then the rest in one answer. It continues where it was after a lost
+// connection.
 type stream struct {
 	b    *Backend
 	ctx  context.Context
@@ -150,7 +150,7 @@ type stream struct {
 	off  int64
 	stop int64 // end of the answer that is being read
 	res  *answer
-	lost time.Time // since when the connection is lost
+	lost time.Time // since when the connection has been lost
 
 	pause time.Duration
 }
@@ -201,7 +201,7 @@ func (s *stream) ask() (err error) {
 	}
 	s.res, _, err = s.b.get(s.ctx, s.at, p)
 	if s.stop > 0 && errors.Is(err, backend.ErrNotExist) {
-		err = &refusal{err.Error(), backend.ErrChanged} // it was there a moment ago
+		err = &refusal{err.Error(), backend.ErrChanged} // the log was there a moment ago
 	}
 	if s.stop = p.to; p.rest {
 		s.stop = s.at.Size
@@ -228,7 +228,7 @@ func (b *Backend) records(ctx context.Context, at backend.Log, offset int64, hol
 	ctx, done, err := b.begin(ctx, at.Name)
 	defer done()
 	if err == nil && at.Generation == "" {
-		_, err = b.Stat(ctx, at.Name) // it may not exist, or be unreadable
+		_, err = b.Stat(ctx, at.Name) // the log may not exist, or be unreadable
 		if err == nil {
 			err = fmt.Errorf("%s: %w", at.Name, backend.ErrNotExist)
 		}
@@ -259,7 +259,7 @@ func (b *Backend) records(ctx context.Context, at backend.Log, offset int64, hol
 	}
 }
 
-// all reads so many bytes. The memory grows with what comes, not with what a server promises.
+// all reads so many bytes. The memory grows with what arrives, not with what a server promises.
 func all(r io.Reader, size int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, size))
 	if err == nil && int64(len(data)) < size {
@@ -278,7 +278,7 @@ type held struct {
 	room  []byte // read last
 }
 
-// Open implements backend.Opener. It reads the beginning.
+// Open implements backend.Opener. It reads the beginning of the log.
 func (b *Backend) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
 	if at.Generation == "" {
 		if _, err := b.Stat(ctx, at.Name); err != nil {
@@ -318,7 +318,7 @@ func (b *Backend) open(ctx context.Context, at backend.Log) (backend.Log, backen
 	}
 }
 
-// ReadAt implements io.ReaderAt. It reads some more than it was asked for, since callers read parts that lie together.
+// ReadAt implements io.ReaderAt. It reads a little more than it was asked for, since callers read neighbouring parts.
 func (h *held) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, fmt.Errorf("%s: offset %d is negative", h.at.Name, off)
@@ -358,13 +358,13 @@ func (h *held) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// gone gives ErrClosed for what a closed Backend leads to.
+// gone returns ErrClosed if the Backend is closed, and ErrChanged if the server no longer holds the log.
 func (b *Backend) gone(err error) error {
 	if b.closed.Load() {
 		return backend.ErrClosed
 	}
 	if errors.Is(err, backend.ErrNotExist) {
-		return &refusal{err.Error(), backend.ErrChanged} // the server let go of it
+		return &refusal{err.Error(), backend.ErrChanged} // the server released it
 	}
 	return err
 }
@@ -374,7 +374,7 @@ func (h *held) Records(ctx context.Context, offset int64) iter.Seq2[backend.Reco
 	return func(yield func(backend.Record, error) bool) { h.b.records(ctx, h.at, offset, true, yield) }
 }
 
-// Close implements io.Closer. The server lets go of the log by itself.
+// Close implements io.Closer. The server releases the log by itself.
 func (h *held) Close() error { return nil }
 
 // Ends implements backend.EndReader.
@@ -382,7 +382,7 @@ func (b *Backend) Ends(ctx context.Context, at backend.Log, head, tail []byte) (
 	ctx, done, err := b.begin(ctx, at.Name)
 	defer done()
 	if err == nil && at.Generation == "" {
-		_, err = b.Open(ctx, at) // says why there is no such log
+		_, err = b.Open(ctx, at) // Open returns why there is no such log
 	}
 	if err != nil {
 		return 0, 0, err

@@ -1,26 +1,25 @@
 // Package remote keeps logs on a treeline server, over HTTPS.
 //
-// The URL is that of the server, https://host or https://host/base, without a user, a query or a fragment. http:// is only for
-// servers on this machine: elsewhere the token and the sessions could be read on the way. The server's archive (see
-// backend.Driver) has logs of many machines; OpenOptions.Below names the folder that a Backend shows. What is said is described in
-// package protocol.
+// The URL is that of the server, https://host or https://host/base, without a user, a query or a fragment. http:// is only for servers on
+// this machine: elsewhere the token and the sessions could be read on the way. The server's archive (see backend.Driver) has logs of many
+// machines; OpenOptions.Below names the folder that a Backend shows. Package protocol describes the requests.
 //
 // # Connections
 //
-// A request is answered on a connection of its own, which is used again for the next one: HTTP/1.1, so that a large body does not
-// hold up others. Redirects are refused: the token is for one host. Bodies are packed with zstd unless the server is on this machine.
+// A request is answered on a connection of its own, which is then reused for another one: HTTP/1.1, so that a large body does not delay
+// other requests. Redirects are refused: the token is for one host. Bodies are compressed with zstd unless the server is on this machine.
 //
 // # Lost connections
 //
-// A read that is cut off goes on where it was. A mutation whose answer did not come is sent again; if the log is then not what
-// the caller saw, its bytes decide whether the first attempt was carried out. Another writer that wrote the same bytes to the
-// same place in that moment cannot be told apart. A server that was never reached is an error at once; one that was reached before is
-// tried for some time (Options.Patience).
+// A read that is cut off continues where it was. A mutation whose answer was lost is sent again. If the log is then not what the caller
+// saw, its bytes decide whether the first attempt was carried out. Another writer that wrote the same bytes to the same place in that
+// moment cannot be told apart. A server that was never reached is an error at once; one that was reached before is tried for some time
+// (Options.Patience).
 //
 // # Reading
 //
-// Only what is read is transferred: both ends of a log for lists, windows of it for random access. A Reader goes on to read a
-// log that was replaced or removed as long as the server holds it open, which is for minutes; then it returns ErrChanged.
+// Only what is read is transferred: both ends of a log for lists, windows of it for random access. A Reader can still read a log that was
+// replaced or removed as long as the server holds it open, which is for minutes; then it returns ErrChanged.
 package remote
 
 import (
@@ -46,10 +45,10 @@ import (
 
 // Options say how a driver reaches servers.
 type Options struct {
-	// Token gives the token for a host, with its port if the URL names one; "" is none. nil is Tokens of the environment,
-	// without a file.
+	// Token returns the token for a host, with its port if the URL names one; "" means none. nil is Tokens of the environment, without a
+	// file.
 	Token func(host string) (string, error)
-	// Roots are the authorities whose certificates are accepted; nil is those of the system.
+	// Roots are the certificate authorities that are accepted; nil means the system's.
 	Roots *x509.CertPool
 	// Patience is how long a call tries to reach a server that it had reached before; 0 is 30 seconds.
 	Patience time.Duration
@@ -67,7 +66,7 @@ func Drivers(opt Options) []backend.Driver {
 	}
 }
 
-// Shown gives the URL of a server as paths of its logs begin; an error if it is not one.
+// Shown returns the URL of a server as paths of its logs begin, or an error if it is not such a URL.
 func Shown(root string) (string, error) {
 	u, err := parse(root)
 	if err != nil {
@@ -76,13 +75,13 @@ func Shown(root string) (string, error) {
 	return u.String(), nil
 }
 
-// isOrigin tells an origin from a base path: it ends in a hyphen and eight hex digits.
+// isOrigin distinguishes an origin from a base path: an origin ends in a hyphen and eight hex digits.
 func isOrigin(name string) bool {
 	i := len(name) - 9
 	return i > 0 && name[i] == '-' && strings.Trim(name[i:], "0123456789abcdef") == "-"
 }
 
-// Split takes the URL of a folder of an archive apart: the URL of the server, and the folder, which begins with an origin.
+// Split splits the URL of a folder of an archive into the URL of the server and the folder, which begins with an origin.
 func Split(address string) (root, below string, err error) {
 	u, err := parse(address)
 	if err != nil {
@@ -95,7 +94,7 @@ func Split(address string) (root, below string, err error) {
 	return u.String(), below, nil
 }
 
-// parse checks the URL of a server. No error repeats a password.
+// parse parses and checks the URL of a server. No error repeats a password.
 func parse(root string) (*url.URL, error) {
 	u, err := url.Parse(root)
 	switch {
@@ -124,7 +123,7 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// cores are the servers that the drivers use, by their URL.
+// cores are the open servers of the drivers, by their URLs.
 type cores struct {
 	opt Options
 
@@ -132,14 +131,14 @@ type cores struct {
 	open map[string]*core
 }
 
-// core is what the views of one server share.
+// core is the state that the views of one server share.
 type core struct {
 	opt     Options
 	base    *url.URL
 	token   string
 	http    *http.Client
-	packs   bool        // bodies are packed
-	reached atomic.Bool // it has answered
+	packs   bool        // bodies are compressed
+	reached atomic.Bool // the server has answered
 	after   func(time.Duration) <-chan time.Time
 
 	views int // guarded by cores.mu
@@ -170,7 +169,7 @@ func (cs *cores) view(root string, open backend.OpenOptions) (*Backend, error) {
 	}
 	u, err := parse(root)
 	if err == nil && open.Writer.Limited {
-		err = fmt.Errorf("%s: a limited writer: %w", root, errors.ErrUnsupported) // the server knows its own
+		err = fmt.Errorf("%s: a limited writer: %w", root, errors.ErrUnsupported) // the server decides which of its writers are limited
 	}
 	if err != nil {
 		return nil, err
@@ -206,7 +205,7 @@ func (cs *cores) view(root string, open backend.OpenOptions) (*Backend, error) {
 	return b, nil
 }
 
-// connections is how many connections stay open for the next request.
+// connections is how many connections stay open for later requests.
 const connections = 32
 
 func newCore(u *url.URL, opt Options) (*core, error) {
@@ -240,7 +239,7 @@ func newCore(u *url.URL, opt Options) (*core, error) {
 	return c, nil
 }
 
-// full is the name of a log in the archive.
+// full returns the name of a log in the archive.
 func (b *Backend) full(name string) string { return b.prefix + name }
 
 // begin makes the checks of a method that only reads. The context ends with the Backend too; call done after the last use.
@@ -251,7 +250,7 @@ func (b *Backend) begin(ctx context.Context, name string) (_ context.Context, do
 	return b.until(ctx)
 }
 
-// until gives a context that ends with the Backend too.
+// until returns a context that ends with the Backend too.
 func (b *Backend) until(ctx context.Context) (context.Context, func(), error) {
 	if b.closed.Load() {
 		return ctx, func() {}, backend.ErrClosed

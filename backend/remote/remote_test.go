@@ -70,7 +70,7 @@ func driver(opt remote.Options) backend.Driver { return remote.Drivers(opt)[0] }
 // places counts the places of this process: each is a folder of its own.
 var places atomic.Int64
 
-// place makes an empty place on the server. Put goes past it.
+// place makes an empty place on the server. Put bypasses the server.
 func (b *box) place(opt backend.OpenOptions) backendtest.Place {
 	opt.Below = fmt.Sprintf("machine%d/omp", places.Add(1))
 	d := driver(b.opt)
@@ -93,7 +93,7 @@ func TestReadOnly(t *testing.T) {
 	backendtest.Run(t, func(t *testing.T) backendtest.Place { return b.place(backend.OpenOptions{ReadOnly: true}) })
 }
 
-// A URL says what it is, or why it is refused; no password is repeated.
+// A URL is accepted, or refused with a reason; no error repeats a password.
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	for root, want := range map[string]string{

@@ -12,11 +12,12 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Tokens looks for tokens of servers: in the variable TREELINE_TOKEN, which is then for every host, and in a file with lines like
+// Tokens returns a function that finds the token for a server: in the variable TREELINE_TOKEN, which then is for every host, or in a file
+// with lines like
 //
 //	"host.example:8443" = "the token"
 //
-// A file that others can read is refused. One that does not exist has no tokens.
+// A file that other users can read is refused. A file that does not exist has no tokens.
 func Tokens(getenv func(string) string, file string) func(host string) (string, error) {
 	return func(host string) (string, error) {
 		if token := getenv("TREELINE_TOKEN"); token != "" || file == "" {

@@ -30,8 +30,8 @@ type watcher struct {
 	closed bool
 }
 
-// Watch implements backend.Watcher. After a lost connection it goes on with the event after the last one; if the server no
-// longer knows that, any log may have changed.
+// Watch implements backend.Watcher. After a lost connection it continues after the last event; if the server no longer knows that event,
+// any log may have changed.
 func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
 	if b.closed.Load() {
 		return nil, backend.ErrClosed
@@ -57,7 +57,7 @@ func (w *watcher) Close() error {
 	return nil
 }
 
-// connect begins to hear events.
+// connect starts a stream of events.
 func (w *watcher) connect(send func(context.Context, ask) (*answer, bool, error)) (*answer, bool, error) {
 	a := ask{path: protocol.Logs + "/events", query: url.Values{}, header: http.Header{"Accept": {protocol.Events}}}
 	if w.b.prefix != "" {
@@ -69,11 +69,11 @@ func (w *watcher) connect(send func(context.Context, ask) (*answer, bool, error)
 	return send(w.ctx, a)
 }
 
-// longPause is the longest pause before a watch connects again. A connection that lasted as long was a good one.
+// longPause is the longest pause before a watch connects again. A connection that lasted this long counts as a good one.
 const longPause = 5 * time.Second
 
-// run hears events, and connects again if the connection is lost. The pauses become longer as long as connections end at once and tell
-// nothing, as behind a proxy that lets no stream through.
+// run receives events, and connects again if the connection is lost. The pauses grow as long as connections end at once without events, as
+// behind a proxy that lets no stream through.
 func (w *watcher) run(res *answer) {
 	defer close(w.done)
 	pause, failing := shortPause, false
@@ -108,13 +108,13 @@ func (w *watcher) run(res *answer) {
 			return
 		}
 		if err != nil && !failing {
-			failing = true // said once
+			failing = true // reported once
 			w.tell("", err)
 		}
 	}
 }
 
-// tell passes a change on, unless the watch is closed.
+// tell reports a change, unless the watch is closed.
 func (w *watcher) tell(name string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,8 +123,8 @@ func (w *watcher) tell(name string, err error) {
 	}
 }
 
-// hear reads events until the connection ends. An event counts when it is complete. told is false if there was none but the first line,
-// which only names the last event.
+// hear reads events until the connection ends. An event counts when it is complete. told is false if the only event was the first, which
+// only gives the id of the last event.
 func (w *watcher) hear(res *answer) (told bool, err error) {
 	lines := bufio.NewScanner(res.body)
 	lines.Buffer(make([]byte, 0, 4<<10), rowMost)
@@ -141,7 +141,7 @@ func (w *watcher) hear(res *answer) (told bool, err error) {
 			data = value
 		case "":
 			if lines.Text() != "" {
-				continue // a comment: the server is there
+				continue // a comment: the server is alive
 			}
 			if err := w.event(kind, data); err != nil {
 				return told, err

@@ -18,10 +18,10 @@ import (
 	"github.com/treeline-dev/treeline/internal/spill"
 )
 
-// mutation is a change of a log. Operations differ in where their bytes are afterwards.
+// mutation is a change of a log. Operations differ in where their bytes are in the log afterwards.
 type mutation struct {
 	op   string
-	at   backend.Log // only a name for a log that is created
+	at   backend.Log // only a name if the log is created
 	body content
 	mark string     // goes before the body
 	more url.Values // further parameters
@@ -58,7 +58,7 @@ const (
 
 func memory(b []byte) content { return content{bytes.NewReader(b), int64(len(b))} }
 
-// mutate carries a mutation out. If it is unknown whether an attempt was carried out, the log decides.
+// mutate performs a mutation. If it is unknown whether an attempt was carried out, the content of the log decides.
 func (b *Backend) mutate(ctx context.Context, m mutation) (backend.Log, error) {
 	q := b.at(m.at)
 	for key, values := range m.more {
@@ -88,17 +88,17 @@ func (b *Backend) mutate(ctx context.Context, m mutation) (backend.Log, error) {
 	return b.log(row, m.at.Name)
 }
 
-// unsure are mutations that were cancelled while they were under way. The same one again is not refused if the first one was
+// unsure are mutations that were cancelled while they were under way. The same mutation is not refused the second time if the first one was
 // carried out.
 type unsure struct {
 	mu   sync.Mutex
 	sums map[mutated][sha256.Size]byte
 }
 
-// mutated names a mutation, but for its bytes.
+// mutated identifies a mutation, except for its bytes.
 type mutated struct{ op, name, generation string }
 
-// unsureMost bounds what is remembered.
+// unsureMost is the most mutations that are remembered.
 const unsureMost = 1000
 
 func (u *unsure) note(m mutation) {
@@ -135,7 +135,7 @@ func (m *mutation) sum() (sum [sha256.Size]byte, err error) {
 	return sum, err
 }
 
-// recognise finds out whether an earlier attempt was carried out: then its bytes are where it puts them. refused is the error if
+// recognise finds out whether an earlier attempt was carried out: then its bytes are where the operation puts them. refused is the error if
 // it was not.
 func (b *Backend) recognise(ctx context.Context, m mutation, refused error) (backend.Log, error) {
 	now, err := b.Stat(ctx, m.at.Name)
@@ -201,7 +201,7 @@ func (b *Backend) compare(ctx context.Context, at backend.Log, from int64, want 
 	return true, nil
 }
 
-// write is a mutation by records. An append that was sent is waited for: its outcome must be known.
+// write is a mutation by records. It waits for an append that was sent: its outcome must be known.
 func (b *Backend) write(ctx context.Context, op string, at backend.Log, records [][]byte) (backend.Log, error) {
 	if op == opAppend && ctx.Err() == nil {
 		ctx = context.WithoutCancel(ctx)
@@ -231,12 +231,12 @@ func (b *Backend) write(ctx context.Context, op string, at backend.Log, records 
 	return now, err
 }
 
-// mended tells that the server mended the end of a log before it appended at begin. A line that got its newline is before that;
-// a torn one was moved to the log that is the last of its kind.
+// mended reports that the server mended the end of a log before it appended at begin. A line that got its newline is before begin; a torn
+// one was moved to the last log of its kind.
 func (b *Backend) mended(ctx context.Context, at backend.Log, begin int64) {
 	m := backend.Mended{Log: at.Name, Offset: begin, Size: at.Size - begin}
 	if begin > at.Size {
-		m.Offset, m.Size = at.Size, 0 // where the newline is: the line is not read again for this
+		m.Offset, m.Size = at.Size, 0 // where the newline is: the line is not read again just for its offset
 	}
 	for side, err := range b.List(ctx, at.Name+".torn-") {
 		if err == nil && side.Size == m.Size && begin <= at.Size {
@@ -274,8 +274,8 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	return err
 }
 
-// CreateFrom implements backend.Streamer. The records are collected first, in a temporary file if they are many, so that an
-// attempt can be repeated.
+// CreateFrom implements backend.Streamer. The records are collected first, in a temporary file if they are many, so that an attempt can be
+// repeated.
 func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2[[]byte, error]) (backend.Log, error) {
 	ctx, done, err := b.change(ctx, name)
 	defer done()
@@ -306,7 +306,7 @@ type repeatable interface {
 	Size() int64
 }
 
-// copying is a mutation by bytes. What cannot be read again is collected first.
+// copying is a mutation by bytes. A reader that cannot be read again is collected first.
 func (b *Backend) copying(ctx context.Context, m mutation, mark string, from io.Reader) (backend.Log, error) {
 	ctx, done, err := b.change(ctx, m.at.Name)
 	defer done()
@@ -314,7 +314,7 @@ func (b *Backend) copying(ctx context.Context, m mutation, mark string, from io.
 		err = fmt.Errorf("%s: %w: only a log of lines can be extended", m.at.Name, backend.ErrRecord)
 	}
 	if err == nil && m.op == opExtend && m.at.Generation == "" {
-		err = fmt.Errorf("%s: %w", m.at.Name, backend.ErrConflict) // it never creates a log
+		err = fmt.Errorf("%s: %w", m.at.Name, backend.ErrConflict) // a mutation never creates a log
 	}
 	if err == nil && len(mark) > protocol.MarkMost {
 		err = fmt.Errorf("%s: a mark of %d bytes: there may be %d", m.at.Name, len(mark), protocol.MarkMost)
@@ -336,7 +336,7 @@ func (b *Backend) copying(ctx context.Context, m mutation, mark string, from io.
 	return b.mutate(ctx, m)
 }
 
-// unread reports whether a reader stands at its beginning.
+// unread reports whether a reader is at its beginning.
 func unread(from io.Reader, size int64) bool {
 	s, ok := from.(io.Seeker)
 	if !ok {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// Piece is how many bytes are read, packed and sent at a time.
+	// Piece is how many bytes are read, compressed and sent at a time.
 	Piece = 256 << 10
 	// Zstd is the name of the encoding.
 	Zstd = "zstd"
 )
 
-// encoder packs frames. It has no state between them, so a slow connection holds no encoder.
+// encoder compresses frames. It keeps no state between them, so a slow connection holds no encoder.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(Piece), zstd.WithEncoderCRC(false))
 	if err != nil {
@@ -25,7 +25,7 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return z
 })
 
-// Pack appends a frame with at most Piece bytes.
+// Pack appends a compressed frame with at most Piece bytes of content.
 func Pack(dst, piece []byte) []byte { return encoder().EncodeAll(piece, dst) }
 
 // Packs reports whether Accept-Encoding names zstd.
@@ -39,8 +39,7 @@ func Packs(accepted string) bool {
 	return false
 }
 
-// Unpack reads a body with this encoding, "" or zstd. The frames of a stranger cannot ask for more memory than those of Pack
-// need.
+// Unpack reads a body with this encoding, "" or zstd. Frames from an untrusted sender cannot demand more memory than those of Pack.
 func Unpack(encoding string, body io.Reader) (io.ReadCloser, error) {
 	switch encoding {
 	case "", "identity":
@@ -56,7 +55,7 @@ func Unpack(encoding string, body io.Reader) (io.ReadCloser, error) {
 	return nil, fmt.Errorf("the encoding %.40q is unknown: zstd or none", encoding)
 }
 
-// noting keeps the error that a reader ended with.
+// noting keeps the error with which a reader ended.
 type noting struct {
 	io.Reader
 	err error
@@ -70,7 +69,7 @@ func (n *noting) Read(p []byte) (int, error) {
 	return m, err
 }
 
-// unpacking is a body that is unpacked while it is read. zstd takes a connection that is lost between two frames for the end.
+// unpacking decompresses a body while it is read. zstd would take a connection that is lost between two frames for the end.
 type unpacking struct {
 	io.ReadCloser
 	from *noting
@@ -85,7 +84,7 @@ func (u *unpacking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Packing is a body that is packed while it is read.
+// Packing compresses a body while it is read.
 type Packing struct {
 	from  io.Reader
 	piece []byte
@@ -94,7 +93,7 @@ type Packing struct {
 	err   error
 }
 
-// NewPacking packs what a reader gives.
+// NewPacking compresses what a reader returns.
 func NewPacking(from io.Reader) *Packing {
 	return &Packing{from: from, piece: make([]byte, Piece)}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/remote/protocol"
 )
 
-// What is packed is unpacked again, whatever its length, and an error on the way is not the end.
+// What is compressed is decompressed again, whatever its length, and an error on the way is not the end of the body.
 func TestPacking(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 1000, protocol.Piece, protocol.Piece + 1, 3*protocol.Piece + 7} {
@@ -40,7 +40,7 @@ func TestPacking(t *testing.T) {
 	}
 }
 
-// Every error that has a code is told by it.
+// Every error that has a code is recognised by it.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{backend.ErrNotExist, backend.ErrExist, backend.ErrConflict, backend.ErrChanged, backend.ErrName, backend.ErrRecord,

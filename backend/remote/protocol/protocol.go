@@ -1,4 +1,4 @@
-// Package protocol is what a server of logs (server/logs) and its clients (backend/remote) say to each other over HTTP.
+// Package protocol defines what a server of logs (server/logs) and its clients (backend/remote) send each other over HTTP.
 //
 // Operations are below /api/v1. Names and compare-and-swap tokens are parameters of the query, and bodies are the exact bytes
 // of logs. docs/http.md lists all operations with their parameters.
@@ -27,8 +27,8 @@
 //
 // # Errors
 //
-// An error is a status, a message as JSON and, in the header Error, a code that stands for a value of package backend or
-// blob. A client that sees an answer without the header Version talks to another program, or to one that is too old.
+// An error is a status, a message as JSON and, in the header Error, a code that stands for a value of package backend or blob. If an answer
+// lacks the header Version, the client talks to another program, or to one that is too old.
 //
 // # Unknown outcomes
 //
@@ -38,8 +38,8 @@
 //
 // # Events
 //
-// Each event is the name of a log that may have changed, a folder with a slash, or "" for all, as a JSON string. Its id is sent
-// back as Last-Event-ID: the stream then goes on after it. The first event after that is "" if the server no longer knows.
+// Each event is the name of a log that may have changed, a folder with a slash, or "" for all, as a JSON string. The client sends the id of
+// the last event as Last-Event-ID, and the stream continues after it. If the server no longer knows that id, the first event is "".
 //
 // # Compression
 //
@@ -85,17 +85,17 @@ const (
 	Events = "text/event-stream"
 )
 
-// Limits of what is said.
+// Limits of requests and answers.
 const (
-	// NameMost is the most bytes of a name.
+	// NameMost is the largest size of a name in bytes.
 	NameMost = 2000
-	// MarkMost is the most bytes of a mark.
+	// MarkMost is the largest size of a mark in bytes.
 	MarkMost = 1 << 20
-	// RecordsMost is the most bytes of an append or a replacement, which are held in memory.
+	// RecordsMost is the largest size in bytes of an append or a replacement, which are held in memory.
 	RecordsMost = 512 << 20
-	// RefsMost is the most references of one question about missing blobs.
+	// RefsMost is the largest number of references in one question about missing blobs.
 	RefsMost = 1000
-	// BlobMost is the most bytes of a blob.
+	// BlobMost is the largest size of a blob in bytes.
 	BlobMost = 128 << 20
 )
 
@@ -106,23 +106,22 @@ type Row struct {
 	Size       int64  `json:"size"`
 	Time       string `json:"time,omitempty"`
 	Changed    int64  `json:"changed,omitempty"`
-	// Mark and Removed are those of backend.Marked.
+	// Mark and Removed are the fields of backend.Marked.
 	Mark    string `json:"mark,omitempty"`
 	Removed string `json:"removed,omitempty"`
 	// Problem is an error about the folder Name; the list goes on.
 	Problem string `json:"problem,omitempty"`
-	// End is set in the last row of a list, which is no log. A list without it was cut off. More says that the limit was
-	// reached.
+	// End is set in the last row of a list, which is not a log. A list without it was cut off. More means that the limit was reached.
 	End  bool `json:"end,omitempty"`
 	More bool `json:"more,omitempty"`
 }
 
-// NewRow gives the Row of a log.
+// NewRow returns the Row of a log.
 func NewRow(at backend.Marked) Row {
 	return Row{Name: at.Name, Generation: at.Generation, Size: at.Size, Time: stamp(at.Time), Changed: at.Changed, Mark: at.Mark, Removed: stamp(at.Removed)}
 }
 
-// Log gives the log of a Row. A time that cannot be read is zero.
+// Log returns the log of a Row. A time that cannot be parsed is zero.
 func (r Row) Log() backend.Marked {
 	at := backend.Log{Name: r.Name, Generation: r.Generation, Size: r.Size, Time: read(r.Time), Changed: r.Changed}
 	return backend.Marked{Log: at, Mark: r.Mark, Removed: read(r.Removed)}
@@ -143,7 +142,7 @@ func read(text string) time.Time {
 	return t.UTC()
 }
 
-// Identity names an archive, whichever server shows it.
+// Identity identifies an archive, whichever server shows it.
 type Identity struct {
 	ID string `json:"id"`
 }
@@ -168,7 +167,7 @@ func Described(h http.Header, name string) (backend.Log, error) {
 	return at, nil
 }
 
-// code is an error that both sides know, and the status that it is sent with.
+// code is an error that both sides know, and the status with which it is sent.
 type code struct {
 	name   string
 	status int
@@ -194,7 +193,7 @@ var codes = []code{
 	{"unsupported", http.StatusNotImplemented, errors.ErrUnsupported},
 }
 
-// Code gives the code and the status of an error; ok is false for one that only its message describes.
+// Code returns the code and the status of an error; ok is false for an error that only its message describes.
 func Code(err error) (name string, status int, ok bool) {
 	for _, c := range codes {
 		if errors.Is(err, c.err) {
@@ -204,7 +203,7 @@ func Code(err error) (name string, status int, ok bool) {
 	return "", http.StatusInternalServerError, false
 }
 
-// ErrorOf gives the error that a code stands for; nil for an unknown one.
+// ErrorOf returns the error that a code stands for; nil for an unknown code.
 func ErrorOf(name string) error {
 	for _, c := range codes {
 		if c.name == name {

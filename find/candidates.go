@@ -65,7 +65,7 @@ func (s *search) candidates(queries []*query.Query, all []*target) [][]target {
 	return lists
 }
 
-// known gives the places of logs in the index; the zero value if it does not have them.
+// known returns the places of logs in the index; the zero value if it does not have them.
 func (s *search) known(logs []*target) []index.Place {
 	c := s.f.ix.Catalogue()
 	known := make([]index.Place, len(logs))

@@ -114,7 +114,7 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 	return true, nil
 }
 
-// pastOf gives the part of a log before its last chunk, and a decoder of the records from there on; nil if reading cannot begin
+// pastOf returns the part of a log before its last chunk, and a decoder of the records from there on; nil if reading cannot begin
 // there. ids passes the hashes of the ids in that part.
 func pastOf(ctx context.Context, d dialect.Dialect, path string, b backend.Backend, at backend.Log, r backend.Reader, was *index.Resume,
 	ids func(add func(from int64, hash uint32)) error) (*past.Past, dialect.Decoder, error) {

@@ -235,7 +235,7 @@ func TestGrownSearch(t *testing.T) {
 	}
 }
 
-// lines gives the lines of the log that hold a word.
+// lines returns the lines of the log that hold a word.
 func (d *growingDesk) lines(word string) []int {
 	list := []int{}
 	for i, line := range strings.Split(d.text, "\n") {
@@ -246,7 +246,7 @@ func (d *growingDesk) lines(word string) []int {
 	return list
 }
 
-// lineOf gives the line of a hit.
+// lineOf returns the line of a hit.
 func (d *growingDesk) lineOf(h Hit) int {
 	d.Helper()
 	if h.Run != nil {

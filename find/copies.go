@@ -22,7 +22,7 @@ type twin struct {
 	b      backend.Backend
 }
 
-// copies gives the logs whose relation to others is not known yet, as jobs that say what they are copies of.
+// copies returns the logs whose relation to others is not known yet, as jobs that say what they are copies of.
 func (f *Finder) copies(ctx context.Context, list []source) ([]job, error) {
 	groups := map[uint64][]twin{}
 	for i := range list {
@@ -44,7 +44,7 @@ func (f *Finder) copies(ctx context.Context, list []source) ([]job, error) {
 	return todo, nil
 }
 
-// relate gives the logs of a group of which something else is known than what they are copies of.
+// relate returns the logs of a group of which something else is known than what they are copies of.
 func (f *Finder) relate(ctx context.Context, list []source, group []twin) (todo []job, err error) {
 	forked := make([]int64, len(group))
 	for i := range group {

@@ -22,7 +22,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// claudeLines gives a log of Claude Code: a message a minute. An answer has two lines, which both tell that it used ten tokens.
+// claudeLines returns a log of Claude Code: a message a minute. An answer has two lines, which both tell that it used ten tokens.
 func claudeLines(session string, minutes ...int) string {
 	var b strings.Builder
 	for _, n := range minutes {

@@ -31,7 +31,7 @@ func newDesk(t *testing.T) *desk {
 	return &desk{World: world.New(t), now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
 }
 
-// finder gives a Finder with an index, nil for one in memory. wrap changes its backends.
+// finder returns a Finder with an index, nil for one in memory. wrap changes its backends.
 func (d *desk) finder(x *index.Index, wrap ...func(backend.Backend) backend.Backend) *Finder {
 	d.Helper()
 	if x == nil {
@@ -52,7 +52,7 @@ func (d *desk) finder(x *index.Index, wrap ...func(backend.Backend) backend.Back
 	return New(m, x, func() time.Time { return d.now })
 }
 
-// kept gives a Finder with the index in a folder.
+// kept returns a Finder with the index in a folder.
 func (d *desk) kept(dir string) *Finder {
 	d.Helper()
 	return d.finder(index.Open(index.Options{Dir: dir, Notice: func(text string) { d.Error(text) }}))
@@ -83,7 +83,7 @@ func (d *desk) search(f *Finder, text string, opt Options) *Result {
 	return res
 }
 
-// look gives what a finder knows of all sessions, signatures included.
+// look returns what a finder knows of all sessions, signatures included.
 func (d *desk) look(f *Finder) []string {
 	d.Helper()
 	rows, err := f.Catalogue(d.Context(), RefreshOptions{Problem: func(err error) { d.Error(err) }})

@@ -23,7 +23,7 @@ type end struct {
 	from int64
 }
 
-// endOf gives the end of a log that the index knows as it is listed.
+// endOf returns the end of a log that the index knows as it is listed.
 func endOf(t *target) end {
 	if t.kept == nil || t.kept.Stamp.Generation != t.row.Log.Generation || t.kept.Stamp.Size != t.row.Log.Size {
 		return end{}

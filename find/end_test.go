@@ -87,7 +87,7 @@ func TestHitsAfterLeaf(t *testing.T) {
 	}
 }
 
-// unique gives a prompt with a word that occurs once.
+// unique returns a prompt with a word that occurs once.
 func (d *growingDesk) unique() string {
 	return strings.Replace(d.append("user"), "word", fmt.Sprintf("heron%d word", d.n), 1)
 }

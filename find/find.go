@@ -161,7 +161,7 @@ func (f *Finder) appendRows(ctx context.Context, rows []place.Row, s *source) []
 	return append(rows, s.unread...)
 }
 
-// listedByName gives the layout of a dialect whose sessions are listed by their names alone.
+// listedByName returns the layout of a dialect whose sessions are listed by their names alone.
 func listedByName(d dialect.Dialect) (dialect.Placer, bool) {
 	if o, ok := d.Layout().(dialect.Orderer); !ok || o.Order() != dialect.OrderNames {
 		return nil, false
@@ -204,7 +204,7 @@ func (f *Finder) row(s *source, l *index.Log) place.Row {
 	return r
 }
 
-// dialect gives the dialect of a log: its content may name another value of the family than its place does.
+// dialect returns the dialect of a log: its content may name another value of the family than its place does.
 func (f *Finder) dialect(s *source, name string) dialect.Dialect {
 	if name != s.Dialect.Name() {
 		if d, err := f.m.Dialect(name); err == nil {

@@ -23,7 +23,7 @@ func TestForkedRollout(t *testing.T) {
 		return line(n, "session_meta", fmt.Sprintf(`{"id":%q,"timestamp":"2026-03-02T14:00:00.000Z","cwd":"/p","originator":"codex_cli_rs",`+
 			`"cli_version":"0.166.0","source":"cli","history_mode":"paginated"%s}`, id, more))
 	}
-	// said gives a prompt with a word of its own. Records of many lengths have offsets that interleave with those of the other file.
+	// said returns a prompt with a word of its own. Records of many lengths have offsets that interleave with those of the other file.
 	said := func(word string, n int) string {
 		return line(n, "response_item", fmt.Sprintf(`{"type":"message","role":"user","content":[{"type":"input_text","text":"%s%d and %s"}]}`,
 			word, n, strings.Repeat("more ", n*n%37)))

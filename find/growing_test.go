@@ -13,7 +13,7 @@ import (
 // growingFamily is how a family writes.
 type growingFamily struct {
 	name, path, header string
-	// line gives a record of a kind, "" for a kind that the family does not have.
+	// line returns a record of a kind, "" for a kind that the family does not have.
 	line func(g *growing, kind string) string
 	// runs: the logs are those of runs, which only search reads.
 	runs bool
@@ -93,7 +93,7 @@ func (g *growing) some(list []string) string {
 	return list[g.r.IntN(len(list))]
 }
 
-// next gives the id and the parent of an entry of a kind.
+// next returns the id and the parent of an entry of a kind.
 func (g *growing) next(kind string) (id, parent string) {
 	g.n++
 	id, parent = fmt.Sprintf("e%07d", g.n), g.parent
@@ -119,7 +119,7 @@ func (g *growing) next(kind string) (id, parent string) {
 	return id, parent
 }
 
-// append gives what is to be appended for a kind.
+// append returns what is to be appended for a kind.
 func (g *growing) append(kind string) string {
 	switch kind {
 	case "garbage":

@@ -7,7 +7,7 @@ import (
 
 const claudeHeader = `{"type":"mode","mode":"normal","sessionId":"c1a0de00-0000-4000-8000-000000000001"}` + "\n"
 
-// claudeLine gives lines of Claude Code. An answer has several lines with the same message, and metadata stands between them.
+// claudeLine returns lines of Claude Code. An answer has several lines with the same message, and metadata stands between them.
 func claudeLine(g *growing, kind string) string {
 	meta := func(format string, args ...any) string {
 		return fmt.Sprintf(`{`+format+`,"sessionId":"c1a0de00-0000-4000-8000-000000000001"}`+"\n", args...)
@@ -49,7 +49,7 @@ func claudeLine(g *growing, kind string) string {
 	return claudeEntry(g, kind, fmt.Sprintf(`"type":"user","message":{"role":"user","content":"%s"}`, g.words()))
 }
 
-// claudeEntry gives an entry of the tree with the members that are in all of them.
+// claudeEntry returns an entry of the tree with the members that are in all of them.
 func claudeEntry(g *growing, kind, body string) string {
 	id, parent := g.next(kind)
 	uuid := fmt.Sprintf(`"uuid":"%s",`, id)
@@ -61,7 +61,7 @@ func claudeEntry(g *growing, kind, body string) string {
 		quoteOrNull(parent), body, uuid, g.n%60)
 }
 
-// claudeAnswer gives an answer of one to three lines, or two calls with their results. Its usage grows from line to line.
+// claudeAnswer returns an answer of one to three lines, or two calls with their results. Its usage grows from line to line.
 func claudeAnswer(g *growing, kind string) (text string) {
 	message, model := g.n, g.r.IntN(1+g.n/20)
 	piece := func(block string) {

@@ -27,7 +27,7 @@ const (
 	kinMost    = 5000
 )
 
-// Kin gives sessions of a list and those that they depend on. In an archive it costs no more than these.
+// Kin returns sessions of a list and those that they depend on. In an archive it costs no more than these.
 func (f *Finder) Kin(ctx context.Context, rows []place.Row, opt KinOptions) ([]place.Row, error) {
 	if !f.beside() {
 		return f.Catalogue(ctx, RefreshOptions{})

@@ -17,7 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// spell gives rows as lines.
+// spell returns rows as lines.
 func spell(rows []place.Row) (lines []string) {
 	for i := range rows {
 		r := &rows[i]
@@ -62,7 +62,7 @@ func listed(t *testing.T) (m *desk, f *Finder, all []place.Row) {
 	return m, f, all
 }
 
-// glob gives the files of a pattern below the home folder.
+// glob returns the files of a pattern below the home folder.
 func (d *desk) glob(pattern string) []string {
 	d.Helper()
 	list, err := filepath.Glob(d.At(pattern))

@@ -113,7 +113,7 @@ func (w *wanted) has(r *place.Row) bool {
 		r.Known != nil && r.Known.Origin != "" && w.origins[string(r.Known.Origin)]
 }
 
-// Projects gives the working directories of the sessions in an archive, in order; those of sessions that are gone may be among them.
+// Projects returns the working directories of the sessions in an archive, in order; those of sessions that are gone may be among them.
 // Without a shared index it gives none.
 func (f *Finder) Projects(ctx context.Context) ([]string, error) {
 	if !f.beside() {

@@ -45,7 +45,7 @@ const (
 	huge = 4 << 20
 )
 
-// search gives the hits in a log, the last one first: all, or at least the last limit+1.
+// search returns the hits in a log, the last one first: all, or at least the last limit+1.
 func (m *matcher) search(ctx context.Context, t *target, limit int) ([]Hit, error) {
 	m.row, m.hits = t.row, nil
 	if t.run != nil {
@@ -133,7 +133,7 @@ func (m *matcher) again(ctx context.Context, err error) ([]Hit, error) {
 	return retry(func() ([]Hit, error) { return m.whole(ctx) })
 }
 
-// read gives a piece of a log, valid until the next call. It fails with backend.ErrChanged if the log has become shorter.
+// read returns a piece of a log, valid until the next call. It fails with backend.ErrChanged if the log has become shorter.
 func (m *matcher) read(r backend.Reader, from, to int64) ([]byte, error) {
 	const most = 64 << 20 // at once: a server may say that a log has any size
 	for m.buf = m.buf[:0]; int64(len(m.buf)) < to-from; {

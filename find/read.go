@@ -122,7 +122,7 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 	return l, nil
 }
 
-// sign gives the signer of a log.
+// sign returns the signer of a log.
 func (r *reader) sign() *index.Signer {
 	if r.shares {
 		return &r.together

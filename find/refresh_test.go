@@ -183,7 +183,7 @@ func TestCatalogueGone(t *testing.T) {
 	}
 }
 
-// bytesIn gives the bytes of all files in a folder.
+// bytesIn returns the bytes of all files in a folder.
 func bytesIn(t *testing.T, dir string) (data []byte) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

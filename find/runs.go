@@ -138,7 +138,7 @@ func sign(ctx context.Context, b backend.Backend, at backend.Log, from int64, s 
 	return nil
 }
 
-// searchRun gives the hits in a run log, the last one first. A request repeats what those before it said: of all
+// searchRun returns the hits in a run log, the last one first. A request repeats what those before it said: of all
 // requests that match, only the last is a hit.
 func (m *matcher) searchRun(ctx context.Context, t *target) ([]Hit, error) {
 	r, err := backend.OpenLog(ctx, t.run.Backend, t.run.Log)

@@ -83,7 +83,7 @@ type QueryError struct{ Err error }
 // Error implements error.
 func (e *QueryError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *QueryError) Unwrap() error { return e.Err }
 
 // Result is what a search found.
@@ -221,7 +221,7 @@ func (s *search) shorten(hits []Hit) {
 	}
 }
 
-// rowsOf gives the sessions of hits. The hits of one session mostly follow one another.
+// rowsOf returns the sessions of hits. The hits of one session mostly follow one another.
 func rowsOf(hits []Hit) (rows []*place.Row) {
 	for i := range hits {
 		if r := hits[i].Session; r != nil && (len(rows) == 0 || rows[len(rows)-1] != r) {

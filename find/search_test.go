@@ -199,7 +199,7 @@ func (l *library) texts(line string) oracleLine {
 	return o
 }
 
-// oracleTexts gives the texts of a line, by encoding/json alone.
+// oracleTexts returns the texts of a line, by encoding/json alone.
 func oracleTexts(t *testing.T, line string) (id string, texts []query.Text) {
 	var r oracleRecord
 	if err := json.Unmarshal([]byte(line), &r); err != nil {
@@ -307,7 +307,7 @@ func TestSearchFindsWhatAScanFinds(t *testing.T) {
 	}
 }
 
-// minus gives what is in a and not in b.
+// minus returns what is in a and not in b.
 func minus(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }

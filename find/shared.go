@@ -28,7 +28,7 @@ func NewShared(m *place.Machine, shared index.Shared, clock func() time.Time) *F
 	return &Finder{m: m, ix: index.Open(index.Options{}), shared: shared, updating: make(chan struct{}, 1), clock: clock}
 }
 
-// Beside gives the index beside the archive as it is, or brought up to date; nil if there is none. The Finder closes it.
+// Beside returns the index beside the archive as it is, or brought up to date; nil if there is none. The Finder closes it.
 func (f *Finder) Beside(ctx context.Context, fresh bool, opt RefreshOptions) (index.Shared, error) {
 	if !fresh && f.beside() {
 		return f.shared, nil
@@ -158,7 +158,7 @@ func (p *putter) add(u index.Update, keys int) {
 	p.put, p.grouped = p.put+1, p.grouped || len(u.Compare) > 0
 }
 
-// full gives what was collected if it is enough for a transaction, otherwise nil.
+// full returns what was collected if it is enough for a transaction, otherwise nil.
 func (p *putter) full() (updates []index.Update) {
 	if !p.together && (p.keys >= putKeys || len(p.updates) >= putLogs) {
 		updates, p.updates, p.keys = p.updates, nil, 0
@@ -283,7 +283,7 @@ func (r *reader) readShared(ctx context.Context, j *job) (l index.Log, err error
 	return l, nil
 }
 
-// unreadable gives the error if it is one of the log itself. Others, such as a lost connection, end the update.
+// unreadable returns the error if it is one of the log itself. Others, such as a lost connection, end the update.
 func unreadable(ctx context.Context, err error) error {
 	var damage *backend.DamageError
 	if err != nil && ctx.Err() == nil && (errors.As(err, &damage) || errors.Is(err, logtree.ErrNotSession)) {

@@ -331,7 +331,7 @@ func unshorten(rows []*place.Row) {
 // similarMost is how many sessions are looked at for short ids.
 const similarMost = 2000
 
-// similar gives the ids of sessions in the archive that begin as those of some rows do. may, if set, is Options.Project. all is
+// similar returns the ids of sessions in the archive that begin as those of some rows do. may, if set, is Options.Project. all is
 // false if these are too many; then it gives only those that some row has.
 func (f *Finder) similar(ctx context.Context, rows []*place.Row, may func(cwd string) bool) (ids []string, all bool, err error) {
 	var like, own []string

@@ -85,7 +85,7 @@ func (t *tally) share(own *index.Spell, cost float64) float64 {
 	return cost - before
 }
 
-// spellFor gives the spell that what a model used belongs to: the last one of that model. A model that gave no answer in
+// spellFor returns the spell that what a model used belongs to: the last one of that model. A model that gave no answer in
 // the log has a spell without messages.
 func (t *tally) spellFor(model int) *index.Spell {
 	n := len(t.spells)

@@ -233,7 +233,7 @@ func (t *tally) answer(e session.Entry, raw []byte) {
 	t.use(s, tokensOf(&u), u.Cost)
 }
 
-// model gives the index of a model in the summary, -1 for none.
+// model returns the index of a model in the summary, -1 for none.
 func (t *tally) model(provider, model string) int {
 	if provider != "" && model != "" {
 		model = provider + "/" + model
@@ -246,7 +246,7 @@ func (t *tally) model(provider, model string) int {
 	return which
 }
 
-// tokensOf gives the tokens of an answer. Not every provider sums them up.
+// tokensOf returns the tokens of an answer. Not every provider sums them up.
 func tokensOf(u *session.Usage) index.Tokens {
 	used := index.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Total: u.Total}
 	if used.Total == 0 {
@@ -263,7 +263,7 @@ func (t *tally) use(s *index.Spell, tokens index.Tokens, cost float64) {
 	s.Cost += cost
 }
 
-// spell gives the spell that a message belongs to. A message without a time belongs to that of the one before.
+// spell returns the spell that a message belongs to. A message without a time belongs to that of the one before.
 //
 // A message with the time of the fork was copied if it is an answer or a result after what was copied: nothing answers in no time. A prompt
 // of that time is new, since a program may fork and ask at once.
@@ -283,7 +283,7 @@ func (t *tally) spell(e session.Entry, raw []byte) *index.Spell {
 	return &t.spells[len(t.spells)-1]
 }
 
-// spellOf gives the spell of an answer, which spell has counted as a message. If another model answered in that spell, the
+// spellOf returns the spell of an answer, which spell has counted as a message. If another model answered in that spell, the
 // answer begins a new one.
 func (t *tally) spellOf(model int) *index.Spell {
 	s := &t.spells[len(t.spells)-1]

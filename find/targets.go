@@ -150,7 +150,7 @@ func (s *search) listRows(ctx context.Context, src *source) (err error) {
 	return nil
 }
 
-// row gives the row of a session's log, made when it is first needed.
+// row returns the row of a session's log, made when it is first needed.
 func (s *search) row(t *target) *place.Row {
 	if t.kept == nil && t.source != nil && t.at >= 0 {
 		t.kept = t.source.logs.At(t.at)
@@ -162,7 +162,7 @@ func (s *search) row(t *target) *place.Row {
 	return t.row
 }
 
-// newest gives the targets in the order of their last use; of sessions that were used in one moment the one whose file
+// newest returns the targets in the order of their last use; of sessions that were used in one moment the one whose file
 // was written last comes first. Their positions are sorted, because targets are large.
 func newest(all []target) []*target {
 	type moment struct {

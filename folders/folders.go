@@ -197,7 +197,7 @@ func readFolders(ctx context.Context, b backend.Backend, at backend.Log, err err
 	return known, nil
 }
 
-// sorted gives the folders in the order of their names.
+// sorted returns the folders in the order of their names.
 func sorted(known map[string]*place.NotedFolder) (list []place.NotedFolder) {
 	for _, folder := range slices.Sorted(maps.Keys(known)) {
 		list = append(list, *known[folder])
@@ -205,7 +205,7 @@ func sorted(known map[string]*place.NotedFolder) (list []place.NotedFolder) {
 	return list
 }
 
-// Folders gives the noted folders, including forgotten ones.
+// Folders returns the noted folders, including forgotten ones.
 func (n *Notes) Folders(ctx context.Context) ([]place.NotedFolder, error) {
 	if n.state == "" {
 		return nil, nil

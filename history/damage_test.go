@@ -17,7 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
 )
 
-// filled gives the path of a closed history with n prompts.
+// filled returns the path of a closed history with n prompts.
 func filled(t *testing.T, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.db")

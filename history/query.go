@@ -170,7 +170,7 @@ func (h *History) amongNewest(ctx context.Context, a question) (list []Prompt, o
 	}
 }
 
-// indexed says whether the text index has as many prompts as the table. It is called if nothing was found, since an index
+// indexed reports whether the text index has as many prompts as the table. It is called if nothing was found, since an index
 // that lost prompts may pass all checks of SQLite. More texts than rows are left by deleted rows.
 func (h *History) indexed(ctx context.Context) error {
 	if h.foreign {
@@ -267,7 +267,7 @@ func normal(prompt string) string { return trim(strings.ToValidUTF8(prompt, "\uf
 // trim removes white space at both ends, as JavaScript does.
 func trim(s string) string { return strings.TrimFunc(s, isSpace) }
 
-// isSpace says whether JavaScript considers a rune white space.
+// isSpace reports whether JavaScript considers a rune white space.
 func isSpace(r rune) bool {
 	return r == 0xfeff || unicode.IsSpace(r) && r != 0x85
 }

@@ -119,7 +119,7 @@ func each(ctx context.Context, db querier, row func(*sql.Rows) error, query stri
 	return rows.Err()
 }
 
-// readable says whether it has the columns that are read.
+// readable reports whether it has the columns that are read.
 func (l layout) readable() bool {
 	return l.columns["id"] && l.columns["prompt"] && l.columns["created_at"] && l.columns["cwd"]
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// schemaOf gives the text of all that is in a database.
+// schemaOf returns the text of all that is in a database.
 func schemaOf(t testing.TB, path string) string {
 	t.Helper()
 	rows, err := raw(t, path).Query(`SELECT type, name, sql FROM sqlite_master ORDER BY name`)

@@ -40,14 +40,14 @@ func blockOf(size int, key uint64) int { return int(key>>32*uint64(size/blockSiz
 // Unknown says that the signature excludes nothing: it had too many keys, or is of another version.
 func (c *Kept) Unknown() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagAll != 0 }
 
-// HasWord says whether the chunk may contain the word with that key; see word.Key. The false-positive rate is about 1/64.
+// HasWord reports whether the chunk may contain the word with that key; see word.Key. The false-positive rate is about 1/64.
 func (c *Kept) HasWord(key uint64) bool { return c.hasKey(key, wordProbes) }
 
-// HasGram says whether the chunk may contain what any of the other keys of package word stands for. The false-positive rate
+// HasGram reports whether the chunk may contain what any of the other keys of package word stands for. The false-positive rate
 // is about 1/16.
 func (c *Kept) HasGram(key uint64) bool { return c.hasKey(key, gramProbes) }
 
-// HasBigram says whether the chunk contains the bigram with that number; see word.ASCIIBigram.
+// HasBigram reports whether the chunk contains the bigram with that number; see word.ASCIIBigram.
 func (c *Kept) HasBigram(g int) bool {
 	at := len(c.Sig) - twoSize + g>>3
 	return at >= 0 && (c.Sig[at]&(1<<(g&7)) != 0 || !c.sound(at))

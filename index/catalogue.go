@@ -70,7 +70,7 @@ func (c *Catalogue) Log(key, name string) (*Log, bool) {
 	return logs.At(i), true
 }
 
-// any says whether a source has a log of that name for which f is true. c may be nil.
+// any reports whether a source has a log of that name for which f is true. c may be nil.
 func (c *Catalogue) any(name string, f func(*Log) bool) bool {
 	return c != nil && slices.ContainsFunc(c.Sources, func(s Source) bool {
 		l, ok := c.Log(s.Key, name)

@@ -62,7 +62,7 @@ func (x *Index) EachChunk(list []Place, take func(i int, c *Kept)) (unknown []in
 	return unknown
 }
 
-// names gives the name of the log in two parts.
+// names returns the name of the log in two parts.
 func (p *Place) names() (dir, base string) {
 	r := p.Logs.reader(p.At)
 	r.flags()
@@ -76,7 +76,7 @@ func (p *Place) sum() nameSum {
 	return nameSum(sumOf(dir).with(bytesOf(base)))
 }
 
-// names says whether the committed catalogue has a piece of a log at that position. An older catalogue may name positions in
+// names reports whether the committed catalogue has a piece of a log at that position. An older catalogue may name positions in
 // a file that is gone, which is not damage.
 func (x *Index) names(log string, p piece) bool {
 	return p.at >= 0 && !p.held() && x.kept.any(log, func(l *Log) bool {
@@ -84,7 +84,7 @@ func (x *Index) names(log string, p piece) bool {
 	})
 }
 
-// Current says whether the present catalogue has a log with these signatures. Those of an older catalogue may have been
+// Current reports whether the present catalogue has a log with these signatures. Those of an older catalogue may have been
 // moved or replaced since; if they are lost, the log need not be read again.
 func (x *Index) Current(l *Log) bool {
 	x.mu.Lock()
@@ -114,7 +114,7 @@ const (
 	mapSize    = 4 << 20 // larger, since moving a mapping costs more than an unused page
 )
 
-// has says whether a piece is in the window.
+// has reports whether a piece is in the window.
 func (w *window) has(p piece) bool {
 	return p.at >= w.at && p.at+p.size <= w.at+int64(len(w.data))
 }

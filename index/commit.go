@@ -368,7 +368,7 @@ func (x *Index) sweep() {
 	}
 }
 
-// unchanged says whether the catalogue in the folder is the one that was read or written last. The change time of a file
+// unchanged reports whether the catalogue in the folder is the one that was read or written last. The change time of a file
 // that was written here is unknown; see durable.Replace.
 func (x *Index) unchanged() bool {
 	info, err := x.fs.Stat(x.path(catalogueName))

@@ -92,7 +92,7 @@ func hidden(t *testing.T, dir string) (list []string, lost int) {
 	return list, len(unknown)
 }
 
-// places gives the places of all logs.
+// places returns the places of all logs.
 func places(logs *index.Logs) (list []index.Place) {
 	for i := range logs.Len() {
 		list = append(list, index.Place{Logs: logs, At: i})

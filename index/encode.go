@@ -88,10 +88,10 @@ type reader struct {
 	table []string
 }
 
-// bytesOf gives the bytes of a string, which must not be changed.
+// bytesOf returns the bytes of a string, which must not be changed.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// textOf gives bytes as a string, which is valid as long as they do not change.
+// textOf returns bytes as a string, which is valid as long as they do not change.
 func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // fail drops the rest of the text, so that loops over counts end at once.

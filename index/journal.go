@@ -76,7 +76,7 @@ func (x *Index) addsOnly() bool {
 	})
 }
 
-// appendEntry gives the entry of updates.
+// appendEntry returns the entry of updates.
 func appendEntry(sum uint32, before, next *Catalogue, updates []Update) []byte {
 	w := writer{data: make([]byte, entryHead)}
 	w.varint(next.signatures)

@@ -32,7 +32,7 @@ func has(c *index.Chunk, k *query.Keys) bool {
 	return true
 }
 
-// listed gives the one chunk of a text with its keys.
+// listed returns the one chunk of a text with its keys.
 func listed(t *testing.T, text string) *index.Chunk {
 	t.Helper()
 	s := index.Signer{List: true}

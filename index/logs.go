@@ -28,14 +28,14 @@ type pool struct {
 // ref is the position of a record: the number of its page in the upper half, its offset in the lower one.
 type ref uint64
 
-// record gives the content of a record, without its length.
+// record returns the content of a record, without its length.
 func (p *pool) record(at ref) string {
 	rest := p.pages[at>>32][uint32(at):]
 	n, size := uvarintOf(rest)
 	return rest[size:][:n]
 }
 
-// span gives the bytes of a record, with its length.
+// span returns the bytes of a record, with its length.
 func (p *pool) span(at ref) (page, from, to int) {
 	page, from = int(at>>32), int(uint32(at))
 	n, size := uvarintOf(p.pages[page][from:])
@@ -65,7 +65,7 @@ func LogsOf(logs []Log) *Logs {
 	return &Logs{pool: w.made(), refs: refs}
 }
 
-// reader gives a reader of the record of a log.
+// reader returns a reader of the record of a log.
 func (l *Logs) reader(i int) reader {
 	return reader{text: l.pool.record(l.refs[i]), table: l.pool.table}
 }
@@ -106,7 +106,7 @@ func (l *Logs) All() []*Log {
 	return list
 }
 
-// Dialects gives the names of the dialects of all logs.
+// Dialects returns the names of the dialects of all logs.
 func (l *Logs) Dialects() (list []string) {
 	for i := range l.Len() {
 		if b := l.Brief(i); !slices.Contains(list, b.Dialect) {
@@ -162,14 +162,14 @@ type Brief struct {
 	active        packedTime
 }
 
-// Brief gives the beginning of a log's record.
+// Brief returns the beginning of a log's record.
 func (l *Logs) Brief(i int) (b Brief) {
 	r := l.reader(i)
 	r.brief(&b, r.flags())
 	return b
 }
 
-// Parent gives Summary.Parent of a log. Nothing is allocated for it.
+// Parent returns Summary.Parent of a log. Nothing is allocated for it.
 func (l *Logs) Parent(i int) string {
 	r := l.reader(i)
 	var b Brief
@@ -211,7 +211,7 @@ type packedTime struct {
 	known bool
 }
 
-// text gives the time as the log spells it.
+// text returns the time as the log spells it.
 func (p *packedTime) text() session.Time {
 	if !p.known {
 		return p.Time
@@ -265,7 +265,7 @@ func (w *writer) generation(g string) {
 	}
 }
 
-// generation gives a generation as it was written.
+// generation returns a generation as it was written.
 func (r *reader) generation() string {
 	at := r.at
 	n := r.uvarint()

@@ -112,7 +112,7 @@ func (s *Signer) addPair(tail, head uint64) {
 	}
 }
 
-// isGap says whether the bytes between two runs are white space only.
+// isGap reports whether the bytes between two runs are white space only.
 func isGap(b []byte) bool {
 	for len(b) > 0 {
 		if c := b[0]; c < utf8.RuneSelf {

@@ -106,7 +106,7 @@ type Kept struct {
 	damaged bool   // a block with a wrong checksum was looked at
 }
 
-// sound says whether the block with that byte of the signature has the right checksum.
+// sound reports whether the block with that byte of the signature has the right checksum.
 func (c *Kept) sound(at int) bool {
 	if c.sums == nil {
 		return true

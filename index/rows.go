@@ -39,7 +39,7 @@ func (x *Index) rowsPath(folder, list string) string {
 	return filepath.Join(x.opt.Dir, rowsDir, hex.EncodeToString(sum[:16])+"-"+list)
 }
 
-// Rows gives what was kept for a list of a folder, by the names of logs; without rest the rows have no Rest. It is empty if
+// Rows returns what was kept for a list of a folder, by the names of logs; without rest the rows have no Rest. It is empty if
 // nothing was kept, or if that cannot be read: then the logs are read.
 func (x *Index) Rows(folder, list string, rest bool) map[string]Row {
 	rows := map[string]Row{}

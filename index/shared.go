@@ -20,7 +20,7 @@ import (
 // bring the index up to date at once. Each reads logs that changed and puts the result; what another one has put meanwhile is
 // not overwritten. All methods may be called from several goroutines at once.
 type Shared interface {
-	// Changes gives what is to be done to bring the index up to date, at most so many logs and so many groups.
+	// Changes returns what is to be done to bring the index up to date, at most so many logs and so many groups.
 	Changes(ctx context.Context, most int) (Changes, error)
 
 	// Put changes what is known of logs, all or nothing. A log is put only if the index knows of it what Log.Before says, and
@@ -28,18 +28,18 @@ type Shared interface {
 	// kept; ask for the changes again. Update.Forget must not be set. The zero Mark changes nothing.
 	Put(ctx context.Context, mark Mark, updates ...Update) error
 
-	// Select gives a page of the logs that fit. Chunks and IDs are not filled in.
+	// Select returns a page of the logs that fit. Chunks and IDs are not filled in.
 	Select(ctx context.Context, s Selection) ([]Found, error)
 
 	// Count counts the logs that fit; Order and After do not matter. With a query, it also counts their chunks; without one it counts
 	// no further than Limit, if that is set, and if it is not, it also gives their size and newest time.
 	Count(ctx context.Context, s Selection, q *query.Query) (Counts, error)
 
-	// Search gives logs that may match, with the chunks that may, in the order OrderUsed. next is where to go on; nil means that
+	// Search returns logs that may match, with the chunks that may, in the order OrderUsed. next is where to go on; nil means that
 	// there are no more. s.Limit is about how many logs are looked at for one answer.
 	Search(ctx context.Context, s Selection, q *query.Query) (list []Found, next *Position, err error)
 
-	// Values gives the values of a kind that occur, in order. Those of sessions that are gone may be among them. What it costs does
+	// Values returns the values of a kind that occur, in order. Those of sessions that are gone may be among them. What it costs does
 	// not depend on the number of logs, only on that of values. cwds limits it to the sessions in some working directories; nil
 	// does not. Limited models cost as much as these sessions.
 	Values(ctx context.Context, v Value, cwds []string) ([]string, error)
@@ -293,7 +293,7 @@ func (f *Found) PositionOf(o Order) *Position {
 	return p
 }
 
-// EncodeLog gives the bytes from which DecodeLog makes a log again, without its chunks.
+// EncodeLog returns the bytes from which DecodeLog makes a log again, without its chunks.
 func EncodeLog(l *Log) []byte {
 	var w writer
 	alone := *l

@@ -47,7 +47,7 @@ func TestShortRuns(t *testing.T) {
 	}
 }
 
-// keysOf gives what a signer knows, in an order that does not depend on how it came there.
+// keysOf returns what a signer knows, in an order that does not depend on how it came there.
 func keysOf(s *Signer) []any {
 	s.fill(make([]byte, twoSize), make([]byte, blockSize)) // which completes the bigrams
 	slices.Sort(s.words)

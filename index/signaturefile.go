@@ -106,7 +106,7 @@ func (l *Log) Lost() Log {
 // lose replaces the pieces by one that does not exist. A stamp that proves nothing makes the next refresh read the log.
 func (l *Log) lose() { l.pieces, l.Stamp.Racy, l.resume = []piece{{at: -1}}, true, "" }
 
-// there says whether all pieces of a log can be read.
+// there reports whether all pieces of a log can be read.
 func (s *signatures) there(l *Log) bool {
 	for _, p := range l.pieces {
 		data, err := s.read(p, &s.room)

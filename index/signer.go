@@ -56,7 +56,7 @@ type Chunk struct {
 // All says that the chunk had too many keys: anything may occur in it.
 func (c *Chunk) All() bool { return c.Flags&flagAll != 0 }
 
-// Odd says whether the chunk may contain characters beyond ASCII that fold to an ASCII letter.
+// Odd reports whether the chunk may contain characters beyond ASCII that fold to an ASCII letter.
 func (c *Chunk) Odd() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagOdd != 0 }
 
 // Signer makes the signatures of one log from its texts. The zero value is ready; Reset prepares it for the next log and

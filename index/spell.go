@@ -22,7 +22,7 @@ type Spell struct {
 
 const quarter = 15 * time.Minute
 
-// QuarterOf gives the Spell.Quarter of a moment.
+// QuarterOf returns the Spell.Quarter of a moment.
 func QuarterOf(at time.Time) int64 { return at.Unix() / int64(quarter/time.Second) }
 
 // Start is the first moment of the spell's quarter; ok is false if the messages have no time.
@@ -94,7 +94,7 @@ func (r *reader) spell(s *Spell) {
 	}
 }
 
-// Cut gives the first n spells, for a list that is continued; ok is false if there are fewer.
+// Cut returns the first n spells, for a list that is continued; ok is false if there are fewer.
 func (s Spells) Cut(n int) (list []Spell, ok bool) {
 	if list = s.List(); n < 0 || n > len(list) {
 		return nil, false

@@ -51,7 +51,7 @@ func (s *Spending) Put(now Spent, total bool) (was Spent, first bool) {
 	return was, true
 }
 
-// Keep gives what an index keeps of it, the oldest answer first.
+// Keep returns what an index keeps of it, the oldest answer first.
 func (s *Spending) Keep(r *Resume) {
 	r.Recent = nil
 	for i := range s.recent {

@@ -110,7 +110,7 @@ type Stamp struct {
 	Racy bool
 }
 
-// Same says whether a log in a list is unchanged since it was read. A list may have only the beginning of the generation.
+// Same reports whether a log in a list is unchanged since it was read. A list may have only the beginning of the generation.
 func (s *Stamp) Same(generation string, size, nanos, changed int64) bool {
 	return !s.Racy && s.Size == size && s.Nanos == nanos && s.Changed == changed && generation != "" && strings.HasPrefix(s.Generation, generation)
 }

@@ -37,7 +37,7 @@ func (m *Machine) Blobs(path string, d dialect.Dialect) blob.Reader {
 	return m.BlobsIn(dir)
 }
 
-// BlobsIn gives the blobs of a folder; nil if there are none.
+// BlobsIn returns the blobs of a folder; nil if there are none.
 func (m *Machine) BlobsIn(dir string) blob.Reader {
 	if dir == "" || m.opt.OpenBlobs == nil {
 		return nil

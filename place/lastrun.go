@@ -74,7 +74,7 @@ func (r *lastRuns) list(ctx context.Context, d dialect.Dialect) *runLogs {
 	return logs
 }
 
-// read gives the directory of the last run of each session.
+// read returns the directory of the last run of each session.
 func (r *lastRuns) read(ctx context.Context, runner dialect.Runner, logs *runLogs) map[session.ID]string {
 	last, dirs := map[session.ID]session.Time{}, map[session.ID]string{}
 	for _, l := range logs.byID {
@@ -90,7 +90,7 @@ func (r *lastRuns) read(ctx context.Context, runner dialect.Runner, logs *runLog
 	return dirs
 }
 
-// header gives the first record of a log, nil if there is none in its first megabyte.
+// header returns the first record of a log, nil if there is none in its first megabyte.
 func (r *lastRuns) header(ctx context.Context, l Location) []byte {
 	at, err := l.Backend.Stat(ctx, l.Name)
 	for size := int64(endSize); err == nil; size *= 16 {

@@ -30,7 +30,7 @@ type ListOptions struct {
 	named func(name string) bool
 }
 
-// List gives the sessions of all sources, newest first.
+// List returns the sessions of all sources, newest first.
 func (m *Machine) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 	var rows []Row
 	for _, src := range m.Sources() {
@@ -68,7 +68,7 @@ func (m *Machine) inDir(cwd string) func(*Row) bool {
 	}
 }
 
-// InDirs gives a function that reports whether a directory is one of dirs.
+// InDirs returns a function that reports whether a directory is one of dirs.
 func (m *Machine) InDirs(dirs ...string) func(cwd string) bool {
 	want := map[string]bool{}
 	// Resolving links asks the file system; each spelling is asked about once.

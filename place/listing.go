@@ -28,7 +28,7 @@ type ListingOptions struct {
 	NoTexts bool
 }
 
-// Listings gives the sessions as the agent's own program lists them, in its format and order. It reads whole logs, so List is
+// Listings returns the sessions as the agent's own program lists them, in its format and order. It reads whole logs, so List is
 // faster; with Options.Rows it reads only those that changed. Logs that are not sessions are left out.
 func (m *Machine) Listings(ctx context.Context, opt ListingOptions) ([][]byte, error) {
 	deep := opt.Dir == "" && opt.CWD == ""
@@ -72,7 +72,7 @@ func (m *Machine) listedFor(d dialect.Dialect) []dialect.Dialect {
 	return slices.DeleteFunc(slices.Clone(list), func(o dialect.Dialect) bool { return o.Family() != d.Family() })
 }
 
-// listingsOf gives the rows of one dialect.
+// listingsOf returns the rows of one dialect.
 func (m *Machine) listingsOf(ctx context.Context, d dialect.Dialect, opt ListingOptions) ([]*listed, error) {
 	// own is the folder in which the agent itself would look.
 	own := ""
@@ -132,7 +132,7 @@ type listed struct {
 	named bool // the agent orders its sessions by their names
 }
 
-// listingsIn gives the rows of a folder.
+// listingsIn returns the rows of a folder.
 func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep, noTexts bool) ([]*listed, error) {
 	b, root, logs, err := m.logsIn(ctx, d, dir, deep)
 	if err != nil {

@@ -30,7 +30,7 @@ func (l Location) Expand(ctx context.Context) (Location, error) {
 	return l, nil
 }
 
-// Locate gives the location of a log by its path, for reading. The log need not exist.
+// Locate returns the location of a log by its path, for reading. The log need not exist.
 func (m *Machine) Locate(path string) (Location, error) {
 	path = m.Shown(path)
 	root, name, err := m.split(path)
@@ -41,7 +41,7 @@ func (m *Machine) Locate(path string) (Location, error) {
 	return Location{b, name, path}, err
 }
 
-// Open gives the backend at a root, a folder or a URL, for reading.
+// Open returns the backend at a root, a folder or a URL, for reading.
 func (m *Machine) Open(root string) (backend.Backend, error) {
 	if err := m.checkDriver(root); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (m *Machine) openFolder(dir string) (b backend.Backend, root, below string,
 	return b, root, below, err
 }
 
-// OpenWriting gives the backend at a root for writing.
+// OpenWriting returns the backend at a root for writing.
 func (m *Machine) OpenWriting(root string, d backend.Durability) (backend.Backend, error) {
 	return m.openWriting(root, backend.OpenOptions{Durability: d})
 }

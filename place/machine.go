@@ -70,7 +70,7 @@ type sources struct {
 	runs   func() []Source
 }
 
-// New gives the Machine. Nothing is opened yet.
+// New returns the Machine. Nothing is opened yet.
 func New(opt Options) *Machine {
 	m := &Machine{opt: opt}
 	if opt.Env.Folders != nil {

@@ -53,7 +53,7 @@ type Peeker struct {
 	place  dialect.Dialect
 }
 
-// NewPeeker gives a Peeker for one goroutine.
+// NewPeeker returns a Peeker for one goroutine.
 func (m *Machine) NewPeeker() *Peeker { return &Peeker{m: m, places: m.places()} }
 
 // The sizes of the ends that are read at first and at most. Usually a page at each end shows the header and the last message; but a header

@@ -32,7 +32,7 @@ var ErrNoRun = errors.New("no such run")
 // Logs are the run logs of a machine.
 type Logs struct{ m *place.Machine }
 
-// New gives the run logs of a machine.
+// New returns the run logs of a machine.
 func New(m *place.Machine) *Logs { return &Logs{m} }
 
 // Row is a run as a list shows it. It comes from the two ends of the log.
@@ -56,7 +56,7 @@ type ListOptions struct {
 	Problem func(error)
 }
 
-// List gives the runs of all places, newest first. A log that cannot be read has a row with an Err, unless the runs of one
+// List returns the runs of all places, newest first. A log that cannot be read has a row with an Err, unless the runs of one
 // session are asked for.
 func (l *Logs) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 	var rows []Row
@@ -149,7 +149,7 @@ func (r *Row) When() time.Time {
 	return r.Started
 }
 
-// listSource gives the runs of one place in the order of their names.
+// listSource returns the runs of one place in the order of their names.
 func (l *Logs) listSource(ctx context.Context, src place.Source, opt ListOptions) ([]Row, error) {
 	if src.Err != nil {
 		return nil, src.Err
@@ -196,7 +196,7 @@ func (l *Logs) Holds(ctx context.Context, dir string) bool {
 	return false
 }
 
-// Find gives the run that a person named: "@last" (the newest of all), "@last~1" (the one before it), an id, or a unique
+// Find returns the run that a person named: "@last" (the newest of all), "@last~1" (the one before it), an id, or a unique
 // prefix of one. An agent may stand before it, as in "codelia:@last".
 func (l *Logs) Find(ctx context.Context, ref string) (Row, error) {
 	rows, err := l.List(ctx, ListOptions{})

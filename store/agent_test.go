@@ -111,7 +111,7 @@ func TestRewriteBesideAnAgent(t *testing.T) {
 	}
 }
 
-// raws gives the records of all entries that the session knows.
+// raws returns the records of all entries that the session knows.
 func raws(d *desk, s *store.Session) (list [][]byte) {
 	d.Helper()
 	for e := range s.Tree().Entries() {

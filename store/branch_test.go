@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// member gives a member of the i-th line of a file, from the end for a negative i; nil if there is no such member.
+// member returns a member of the i-th line of a file, from the end for a negative i; nil if there is no such member.
 func (d *desk) member(path string, i int, key string) any {
 	d.Helper()
 	lines := d.ReadLines(path)

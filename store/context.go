@@ -100,7 +100,7 @@ func (s *Session) EntryJSON(ctx context.Context, e session.Entry) ([]byte, error
 	return shelf.Resolve(ctx, record, nil)
 }
 
-// MessageParts gives what is inside a message of a context in neutral form. If the dialect cannot tell, the message is
+// MessageParts returns what is inside a message of a context in neutral form. If the dialect cannot tell, the message is
 // one opaque part.
 func (s *Session) MessageParts(m []byte) []session.Part {
 	if d, ok := s.dialect.(dialect.Parter); ok {

@@ -97,7 +97,7 @@ func (s *Session) entitle(ctx context.Context, n dialect.NewSession) (*Session, 
 	return s, nil
 }
 
-// writer gives the dialect to write with; nil is the default one.
+// writer returns the dialect to write with; nil is the default one.
 func (s *Store) writer(d dialect.Dialect) (dialect.WritingDialect, error) {
 	if d == nil {
 		d = s.Dialects()[0]
@@ -123,7 +123,7 @@ func (e *ReadOnlyError) Error() string {
 	return fmt.Sprintf("writing sessions of %s is %v: no program of today reads them", e.Dialect, ErrUnsupported)
 }
 
-// Unwrap gives ErrUnsupported.
+// Unwrap returns ErrUnsupported.
 func (e *ReadOnlyError) Unwrap() error { return ErrUnsupported }
 
 // IDError says why a session cannot have the id that was asked for.
@@ -132,7 +132,7 @@ type IDError struct{ Err error }
 // Error implements error.
 func (e *IDError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *IDError) Unwrap() error { return e.Err }
 
 const nameless = "a name for a session of %s is %w: the format has none"

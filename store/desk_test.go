@@ -25,7 +25,7 @@ func (d *desk) fill(opt store.CreateOptions) store.CreateOptions {
 	return opt
 }
 
-// wrapping gives a store of the desk whose backends for writing are wrapped.
+// wrapping returns a store of the desk whose backends for writing are wrapped.
 func (d *desk) wrapping(wrap func(backend.Backend) backend.Backend) *store.Store {
 	d.Wrap = wrap
 	defer func() { d.Wrap = nil }()

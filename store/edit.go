@@ -20,7 +20,7 @@ type line struct {
 
 func (l line) end() int64 { return l.offset + int64(len(l.data)) }
 
-// ended gives the line as the backend writes it: the backend adds the newline, but not a carriage return before it.
+// ended returns the line as the backend writes it: the backend adds the newline, but not a carriage return before it.
 func (l line) ended(data []byte) []byte {
 	if l.cr {
 		return append(data[:len(data):len(data)], '\r')
@@ -70,7 +70,7 @@ func (s *Session) lines(ctx context.Context) ([]line, error) {
 // bom may stand before the first record.
 var bom = []byte("\xef\xbb\xbf")
 
-// edited gives the lines of the log after edits. Entries are found in their lines by their spans, which are in file order.
+// edited returns the lines of the log after edits. Entries are found in their lines by their spans, which are in file order.
 // Records that share a line get lines of their own if something on the line changes.
 func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 	old, err := s.lines(ctx)
@@ -156,7 +156,7 @@ func (s *Session) changed(edit func(session.Entry) ([]byte, error)) (map[int][]b
 	return changed, nil
 }
 
-// pieces gives what becomes of one line, which holds the entries first ≤ i < next. A line without changes stays as it is.
+// pieces returns what becomes of one line, which holds the entries first ≤ i < next. A line without changes stays as it is.
 // Otherwise each entry gets a line, and so does what lies between them.
 func (s *Session) pieces(l line, first, next int, changed map[int][]byte) [][]byte {
 	touched := false

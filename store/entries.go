@@ -15,11 +15,11 @@ import (
 
 // Entries that are in no session: lists of the dialect's own JSON, as clients in other languages hold them.
 
-// ParseEntries gives the JSON values of a text, line by line, unchanged. What is not JSON is skipped; values that share a
+// ParseEntries returns the JSON values of a text, line by line, unchanged. What is not JSON is skipped; values that share a
 // line are all given.
 func ParseEntries(text []byte) [][]byte { return lists.Parse(text) }
 
-// LoadEntries gives the header and all other records of a log, unchanged: nothing is migrated or written. A log that does
+// LoadEntries returns the header and all other records of a log, unchanged: nothing is migrated or written. A log that does
 // not exist or has no readable header gives none, as in the agents' programs.
 func (s *Store) LoadEntries(ctx context.Context, path string, opt OpenOptions) ([][]byte, error) {
 	sess, err := s.Open(ctx, path, opt)

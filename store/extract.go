@@ -139,7 +139,7 @@ func (c *chain) relabel() error {
 	return nil
 }
 
-// copied gives a record as the copy of its session has it; nil for nil.
+// copied returns a record as the copy of its session has it; nil for nil.
 func (s *Session) copied(record []byte, to dialect.NewSession) []byte {
 	if d, ok := s.dialect.(dialect.Stamper); ok && record != nil {
 		return d.Copy(record, s.tree.Header(), to)

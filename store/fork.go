@@ -296,7 +296,7 @@ func headerOf(n dialect.NewSession) dialect.HeaderEdit {
 	return dialect.HeaderEdit{ID: &n.ID, Time: &n.Time, CWD: &n.CWD, Parent: &n.Parent, Copy: true}
 }
 
-// present gives the records that are not nil.
+// present returns the records that are not nil.
 func present(records ...[]byte) [][]byte {
 	return slices.DeleteFunc(records, func(r []byte) bool { return r == nil })
 }

@@ -129,7 +129,7 @@ func (s *Store) openHome(ctx context.Context, h home, opt CreateOptions) (*Sessi
 	return sess, l, nil
 }
 
-// openOrBegin begins a session if there is no log, an empty one, or one that may be replaced. It gives nil if the log is a
+// openOrBegin begins a session if there is no log, an empty one, or one that may be replaced. It returns nil if the log is a
 // session, to be opened.
 func (s *Store) openOrBegin(ctx context.Context, h home, opt CreateOptions) (*Session, error) {
 	at, err := h.Backend.Stat(ctx, h.Name)

@@ -155,7 +155,7 @@ type VetoError struct {
 // Error implements error.
 func (e *VetoError) Error() string { return fmt.Sprintf("refused at %s: %v", e.Event, e.Reason) }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *VetoError) Unwrap() error { return e.Reason }
 
 // tell sends the observer an event, one at a time.
@@ -224,7 +224,7 @@ func Mended(path string, e backend.Mended) Event {
 	return Event{Kind: EventRepaired, Path: path, Problem: &p}
 }
 
-// Late gives the events for what other programs did to a log while it was replaced or removed.
+// Late returns the events for what other programs did to a log while it was replaced or removed.
 func Late(path string, late backend.Late) (list []Event) {
 	if n := late.Kept + len(late.Records); n > 0 {
 		list = append(list, Event{Kind: EventForeign, Path: path, Count: n})

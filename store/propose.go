@@ -147,7 +147,7 @@ func (s *Session) freshID() (session.EntryID, error) {
 	return "", errors.New("no free entry id found in 100 tries")
 }
 
-// proposed gives the entry with that id that is not written yet, nil if there is none.
+// proposed returns the entry with that id that is not written yet, nil if there is none.
 func (s *Session) proposed(id session.EntryID) *proposal {
 	for _, list := range [...][]*proposal{s.w.batch, s.w.queue} {
 		for _, p := range list {

@@ -36,7 +36,7 @@ func (s *Session) register(ctx context.Context, r dialect.Registrar, name string
 	return nil
 }
 
-// registryOf gives the folder in which the agent keeps the names of its sessions. It fails for a session outside of the agent's folder.
+// registryOf returns the folder in which the agent keeps the names of its sessions. It fails for a session outside of the agent's folder.
 func (s *Store) registryOf(d dialect.Dialect, path string) (string, error) {
 	if root, ok := s.RootOf(d, path); ok && s.BaseOf(root) != "" {
 		return s.BaseOf(root), nil

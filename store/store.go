@@ -27,7 +27,7 @@ type Store struct {
 	*folders.Notes
 }
 
-// New gives a Store.
+// New returns a Store.
 func New(opt Options) *Store {
 	return &Store{Machine: opt.Machine, Notes: folders.New(opt.Machine, opt.State)}
 }

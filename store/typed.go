@@ -62,7 +62,7 @@ func (s *Session) AppendText(ctx context.Context, role session.Role, text string
 	return s.say(ctx, dialect.NewMessage{Role: role, Parts: []session.Part{session.Text{Text: text}}})
 }
 
-// toolName gives the name of the tool of a call on the path to the leaf.
+// toolName returns the name of the tool of a call on the path to the leaf.
 func (s *Session) toolName(callID string) (string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

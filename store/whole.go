@@ -84,7 +84,7 @@ func (s *Session) limit(ctx context.Context, record []byte) (stored, whole []byt
 	return stored, record, nil
 }
 
-// whole gives the record of an entry as it was appended or, if it was appended before the session was opened, with what
+// whole returns the record of an entry as it was appended or, if it was appended before the session was opened, with what
 // its blobs restore. The caller holds the lock.
 func (s *Session) whole(ctx context.Context, e session.Entry) (record []byte, problems []session.Problem, err error) {
 	if record, ok := e.Whole(); ok {

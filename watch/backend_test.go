@@ -66,7 +66,7 @@ func (m *meddler) Watch(told func(string, error)) (io.Closer, error) {
 	return m.Backend.Watch(told)
 }
 
-// meddled gives a home whose one folder of sessions is meddled with.
+// meddled returns a home whose one folder of sessions is meddled with.
 func meddled(t *testing.T, change func(h *home, m *meddler)) *home {
 	var h *home
 	open := func(dir string, _ backend.OpenOptions) (backend.Backend, error) {

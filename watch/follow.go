@@ -177,7 +177,7 @@ func (w *watcher) cameBack(f *followed) {
 	}
 }
 
-// missing gives the logs that the last list should have shown and did not. They need not be gone: their folder may be
+// missing returns the logs that the last list should have shown and did not. They need not be gone: their folder may be
 // unreadable at the moment. They are followed like any other, and Stat says whether they are gone.
 func (w *watcher) missing(src *source, prefix string) []*followed {
 	var list []*followed

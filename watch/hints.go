@@ -16,7 +16,7 @@ type source struct {
 	dir  string
 	path func(name string) string
 	owns func(name string) bool
-	// inSource gives the name of a log in its source; see place.Shelf.
+	// inSource returns the name of a log in its source; see place.Shelf.
 	inSource func(name string) string
 	only     string // the one log to watch, "" for all
 	logs     map[string]*followed
@@ -79,7 +79,7 @@ func (h *hints) told(name string, err error) {
 	}
 }
 
-// take gives what was told since the last call, sorted, so that equal changes are told in equal order.
+// take returns what was told since the last call, sorted, so that equal changes are told in equal order.
 func (h *hints) take() (names []string, errs []error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

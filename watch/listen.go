@@ -42,7 +42,7 @@ func (l *Listener) Changed() <-chan struct{} { return l.wake }
 // that does not exist yet gives none either, whether it counts here or not. Take may find more of them.
 func (l *Listener) Silent() int { return l.silent }
 
-// Take gives the paths of the sessions that may have changed since the last call, sorted. all says that others may have
+// Take returns the paths of the sessions that may have changed since the last call, sorted. all says that others may have
 // changed, too, or that some changes are not told any more.
 func (l *Listener) Take() (paths []string, all bool) {
 	for _, src := range l.sources {

@@ -66,7 +66,7 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, n
 	return f.dec.Finish()
 }
 
-// leadingWhole gives the records that a log begins with, without a torn one.
+// leadingWhole returns the records that a log begins with, without a torn one.
 func leadingWhole(ctx context.Context, b backend.Backend, at backend.Log) ([]dialect.Record, error) {
 	first, err := logtree.Leading(ctx, b, at)
 	return slices.DeleteFunc(first, func(r dialect.Record) bool { return r.Torn && !logtree.IsWhole(r.Data) }), err
@@ -101,7 +101,7 @@ type taking struct {
 	told map[session.Problem]bool // problems that were told before
 }
 
-// toldBy gives the problems of a tree.
+// toldBy returns the problems of a tree.
 func toldBy(t *session.Tree) map[session.Problem]bool {
 	told := map[session.Problem]bool{}
 	if t != nil {
@@ -152,7 +152,7 @@ func (w *watcher) take(ctx context.Context, f *followed, r dialect.Record, how t
 	return w.tellProblems(f, r, how)
 }
 
-// rawIn gives the record of an entry, from the line that was just read if it lies there.
+// rawIn returns the record of an entry, from the line that was just read if it lies there.
 func rawIn(r dialect.Record, e session.Entry) ([]byte, error) {
 	start, end := e.Span.Offset-r.Offset, e.Span.End()-r.Offset
 	if e.Foreign() || start < 0 || end > int64(len(r.Data)) { // the offset of a foreign entry is one in its own log

@@ -51,7 +51,7 @@ func (c *tally) seen(id string) <-chan struct{} {
 	return c.channel(id)
 }
 
-// missing gives the entries that were not told yet.
+// missing returns the entries that were not told yet.
 func (c *tally) missing() (list []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -108,7 +108,7 @@ func (v *viewer) stop() {
 	<-v.ended
 }
 
-// next gives the next change.
+// next returns the next change.
 func (v *viewer) next() watch.Change {
 	v.Helper()
 	late := time.After(time.Minute) // ends a test that would hang; nothing is measured

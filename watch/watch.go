@@ -56,7 +56,7 @@ type Change struct {
 // Body decodes the entry of a KindEntry. Like Parts and Time it works on Raw, whatever becomes of the log.
 func (c Change) Body() (session.Body, error) { return c.Dialect.Codec().Body(c.Entry, c.Raw) }
 
-// Parts gives the content of the entry in neutral form.
+// Parts returns the content of the entry in neutral form.
 func (c Change) Parts() ([]session.Part, error) { return c.Dialect.Codec().Parts(c.Entry, c.Raw) }
 
 // Time is when the entry was made, as far as it says so.
@@ -73,7 +73,7 @@ type Options struct {
 	Path string
 	// CWD, if set, keeps the sessions of that working directory, as place.ListOptions does.
 	CWD string
-	// Here, if set, gives the paths of the sessions of CWD, as they are when it is called. Without it, or if it gives nil, the ends
+	// Here, if set, gives the paths of the sessions of CWD, as they are when it is called. Without it, or if it returns nil, the ends
 	// of all logs are read at the start.
 	Here func(ctx context.Context) (map[string]bool, error)
 	// Dialect, if set, reads every log.
@@ -91,7 +91,7 @@ type Options struct {
 	Read <-chan string
 	// NoHints does not ask the backends what changed.
 	NoHints bool
-	// Clock gives the time; nil means time.Now. After is time.After unless set.
+	// Clock returns the time; nil means time.Now. After is time.After unless set.
 	Clock func() time.Time
 	After func(time.Duration) <-chan time.Time
 }

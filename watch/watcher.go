@@ -248,7 +248,7 @@ func (w *watcher) addLog(src *source, name string) *followed {
 	return f
 }
 
-// followed gives the logs that are watched, newest first.
+// followed returns the logs that are watched, newest first.
 func (w *watcher) followed() []*followed {
 	var list []*followed
 	for _, src := range w.sources {

@@ -37,7 +37,7 @@ type refusal struct {
 // Error returns the message of the server.
 func (e *refusal) Error() string { return e.text }
 
-// Unwrap gives the kind.
+// Unwrap returns the kind.
 func (e *refusal) Unwrap() error { return e.kind }
 
 // lost is an attempt that failed on the way: another one can succeed. sent: the server may have carried it out.

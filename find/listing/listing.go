@@ -23,7 +23,7 @@ type Source struct {
 	Origin string // of the logs; see place.Source
 	// Row makes the row of a log.
 	Row func(*index.Log) place.Row
-	// When gives place.Row.When.
+	// When returns place.Row.When.
 	When func(*index.Brief) time.Time
 	// Rows follow: those of other logs.
 	Rows []place.Row
@@ -132,13 +132,13 @@ func (l *List) compare(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(place(a), place(b)))
 }
 
-// rowOf gives the row of an entry that is one.
+// rowOf returns the row of an entry that is one.
 func (l *List) rowOf(e entry) *place.Row { return &l.sources[e.source].Rows[-1-e.at] }
 
 // Len is how many entries there are.
 func (l *List) Len() int { return len(l.entries) }
 
-// Row gives a row, which is valid until the next call. Its log may lack the generation.
+// Row returns a row, which is valid until the next call. Its log may lack the generation.
 func (l *List) Row(i int) *place.Row {
 	r := l.make(l.entries[i])
 	if l.short != nil {
@@ -159,7 +159,7 @@ func (l *List) make(e entry) *place.Row {
 	return &l.row
 }
 
-// Rows gives all rows. They stay valid. Their logs may lack the generation.
+// Rows returns all rows. They stay valid. Their logs may lack the generation.
 func (l *List) Rows() []place.Row {
 	rows := make([]place.Row, len(l.entries))
 	for i := range rows {
@@ -174,7 +174,7 @@ func (l *List) Rows() []place.Row {
 	return rows
 }
 
-// Formats gives the names of the dialects of sessions in the sources, in order. Agents counts the agents that they are of.
+// Formats returns the names of the dialects of sessions in the sources, in order. Agents counts the agents that they are of.
 func (l *List) Formats() []string { return l.formats }
 
 // Agents is how many agents have sessions in the sources.
@@ -190,7 +190,7 @@ func (l *List) FromOrigins() bool {
 	})
 }
 
-// Dirs gives the working directories that sessions name, some of them several times.
+// Dirs returns the working directories that sessions name, some of them several times.
 func (l *List) Dirs() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, e := range l.entries {
@@ -201,7 +201,7 @@ func (l *List) Dirs() iter.Seq[string] {
 	}
 }
 
-// Undirected gives the rows of sessions that name no working directory.
+// Undirected returns the rows of sessions that name no working directory.
 func (l *List) Undirected() []place.Row {
 	return l.keep(func(e entry) bool { return e.dir < 0 && !e.bad }).Rows()
 }
@@ -311,7 +311,7 @@ func (l *List) WithoutTasks() (rest *List, tasks int) {
 	return l.part(kept), l.Len() - len(kept)
 }
 
-// Parents gives the number of each entry's parent, -1 for none, as place.Parents does.
+// Parents returns the number of each entry's parent, -1 for none, as place.Parents does.
 func (l *List) Parents() []int {
 	parents := make([]int, l.Len())
 	for i := range parents {
@@ -372,7 +372,7 @@ func (l *List) Shorten(others *List) {
 	l.short = shortid.All(l.ids(entries))[:len(l.entries)]
 }
 
-// ids gives the ids of entries. Those of logs are read in the order of the catalogue if they are many: another one takes three times as long.
+// ids returns the ids of entries. Those of logs are read in the order of the catalogue if they are many: another one takes three times as long.
 func (l *List) ids(entries []entry) []string {
 	ids := make([]string, len(entries))
 	first := make([]int, len(l.sources)+1) // the number of a source's first log

@@ -42,7 +42,7 @@ func (p *Past) Entries() int { return len(p.hashes) }
 // few is how often the hashes are searched one by one. A map of them costs as much as some hundred such searches.
 const few = 64
 
-// entries gives the entries of a hash.
+// entries returns the entries of a hash.
 func (p *Past) entries(hash uint32) (list []int) {
 	if p.asked++; p.asked <= few {
 		for i, h := range p.hashes {

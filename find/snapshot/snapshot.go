@@ -35,7 +35,7 @@ func Of(ctx context.Context, b backend.Backend, at backend.Log) (backend.Backend
 	return &snapshot{Backend: b, at: at, data: data[:n]}, err
 }
 
-// Whole gives the Backend that Of read from, and any other as it is.
+// Whole returns the Backend that Of read from, and any other as it is.
 func Whole(b backend.Backend) backend.Backend {
 	if s, ok := b.(*snapshot); ok {
 		return s.Backend

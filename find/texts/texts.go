@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Header gives the texts of a header. If the header is also an entry, the entry gives the rest.
+// Header returns the texts of a header. If the header is also an entry, the entry gives the rest.
 func Header(h session.Header, take func(query.Field, string)) {
 	if h.Title != "" {
 		take(query.FieldOther, h.Title)
@@ -26,10 +26,10 @@ func Header(h session.Header, take func(query.Field, string)) {
 // Names are the id, parent, type and time of an entry. They are not texts of an opaque entry.
 type Names [4]string
 
-// Own gives the names of an entry.
+// Own returns the names of an entry.
 func Own(e session.Entry) Names { return Names{string(e.ID), string(e.Parent), e.Type} }
 
-// Entry gives the texts of an entry, in order, and its parts, which may be as large as the record. raw is the
+// Entry returns the texts of an entry, in order, and its parts, which may be as large as the record. raw is the
 // entry's record. own are its names; a caller that does not know them gets more texts, never fewer. A caller that keeps
 // no text passes a skim: the texts are then valid until it is reset.
 func Entry(c session.EntryCodec, e session.Entry, raw []byte, own Names, skim *session.Skim, takeAny func(query.Field, string)) ([]session.Part, error) {
@@ -61,7 +61,7 @@ func Entry(c session.EntryCodec, e session.Entry, raw []byte, own Names, skim *s
 	return parts, nil
 }
 
-// partsOf gives the parts of an entry, in skim if there is one and the codec can.
+// partsOf returns the parts of an entry, in skim if there is one and the codec can.
 func partsOf(c session.EntryCodec, e session.Entry, raw []byte, skim *session.Skim) ([]session.Part, error) {
 	if s, ok := c.(session.Skimmer); ok && skim != nil {
 		err := s.Skim(e, raw, skim)
@@ -90,7 +90,7 @@ func fieldOf(r session.Role) query.Field {
 	return query.FieldOther
 }
 
-// bodyTexts gives the texts of an entry that are not in its parts.
+// bodyTexts returns the texts of an entry that are not in its parts.
 func bodyTexts(c session.EntryCodec, e session.Entry, raw []byte, take func(query.Field, string)) error {
 	body, err := c.Body(e, raw)
 	if err != nil {
@@ -152,7 +152,7 @@ func spells(raw []byte, text string) bool {
 	return found
 }
 
-// jsonTexts gives the strings in a value, with its keys if they are wanted. Numbers are texts as they are spelled. Data
+// jsonTexts returns the strings in a value, with its keys if they are wanted. Numbers are texts as they are spelled. Data
 // that is not words is left out.
 func jsonTexts(value []byte, keys bool, skim *session.Skim, take func(string)) {
 	const deepest = 64 // hostile records nest by the million
@@ -202,7 +202,7 @@ func isData(s string) bool {
 	return true
 }
 
-// Run gives the texts of a record of a run: what was asked, sent, answered and put out.
+// Run returns the texts of a record of a run: what was asked, sent, answered and put out.
 func Run(record []byte, take func(query.Field, string)) {
 	body, err := run.Decode(record)
 	if err != nil {

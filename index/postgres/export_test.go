@@ -27,7 +27,7 @@ func WithLogs(t *testing.T, url string) {
 	}
 }
 
-// KeysOf gives the keys of each chunk, by its id, as the segments in a database have them.
+// KeysOf returns the keys of each chunk, by its id, as the segments in a database have them.
 func KeysOf(ctx context.Context, c *pgx.Conn) (map[int64][]uint32, error) {
 	const sql = `select s.first, s.bits, p.bucket, p.data from treeline_index.segment s join treeline_index.posting p on p.segment = s.segment
 		order by s.segment, p.bucket`

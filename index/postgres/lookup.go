@@ -43,7 +43,7 @@ type sieve struct {
 	seen, total int
 }
 
-// lookup gives the recent chunks that may have keys.
+// lookup returns the recent chunks that may have keys.
 func lookup(ctx context.Context, tx *pgdb.Tx, keys *query.Keys) (*sieve, error) {
 	s := &sieve{keys: keys}
 	batch := &pgdb.Batch{}
@@ -141,7 +141,7 @@ func listed(k *query.Keys, list []int64) []int64 {
 	return list
 }
 
-// chunksWith gives the chunks that have what keys ask for. ok is false if they ask for nothing.
+// chunksWith returns the chunks that have what keys ask for. ok is false if they ask for nothing.
 func chunksWith(k *query.Keys, found map[uint32][]int64) (ids []int64, ok bool) {
 	narrow := func(list []int64) {
 		if ok {

@@ -60,7 +60,7 @@ func merge(ctx context.Context, p *pgdb.Pool) {
 	}
 }
 
-// small gives the segments that are not large.
+// small returns the segments that are not large.
 func small(ctx context.Context, db querier) (list []segment, err error) {
 	rows, err := db.Query(ctx, sqlSmall, large)
 	if err != nil {
@@ -71,7 +71,7 @@ func small(ctx context.Context, db querier) (list []segment, err error) {
 	})
 }
 
-// choose gives segments that are to be merged, nil if there are none: those of up to 7 chunks, of up to 63, and so on.
+// choose returns segments that are to be merged, nil if there are none: those of up to 7 chunks, of up to 63, and so on.
 func choose(list []segment) []segment {
 	var levels [bits.UintSize][]segment
 	for _, s := range list {

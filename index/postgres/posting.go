@@ -179,7 +179,7 @@ func (b *bucket) find(first int64, width int, key uint32, list []int64) ([]int64
 	return list, err
 }
 
-// both gives the ids that two lists in order have, in the room of the first one.
+// both returns the ids that two lists in order have, in the room of the first one.
 func both(a, b []int64) []int64 {
 	both := a[:0]
 	for _, id := range a {

@@ -147,7 +147,7 @@ func lesser(a, b string) string {
 	return b
 }
 
-// begin gives the mark. It begins anew if the tables were made with another encoding, or in another server.
+// begin returns the mark. It begins anew if the tables were made with another encoding, or in another server.
 func (x *Index) begin(ctx context.Context, p *pgdb.Pool) (from string, err error) {
 	var encoding int64
 	var now string

@@ -24,7 +24,7 @@ func (m *merging) session(name string, before *index.Stamp, size int64, used int
 	return m.x.Put(m.t.Context(), "", index.Update{Source: "a/b", Put: []index.Log{l}})
 }
 
-// found gives the names of the logs that a query may find, on pages of that many logs.
+// found returns the names of the logs that a query may find, on pages of that many logs.
 func (m *merging) found(text string, limit int) (names []string) {
 	q, err := query.Parse(text, query.Options{})
 	if err != nil {

@@ -359,7 +359,7 @@ func (a *archive) sameRows(local, shared *find.Finder, round int) {
 	}
 }
 
-// pages gives the paths of a list that is read in pages, and how many there are. Those that are equal in the order are sorted.
+// pages returns the paths of a list that is read in pages, and how many there are. Those that are equal in the order are sorted.
 func (a *archive) pages(f *find.Finder, by place.Order, filter place.Filter, size int) (paths []string, total int) {
 	a.Helper()
 	opt := find.ListOptions{Order: by, Filter: filter, Limit: size, Total: true}

@@ -72,7 +72,7 @@ const sqlPieces = `select c.log, c.id, c.start, c.stop, c.flags, l.generation fr
 // restMost is how many logs of a rest are given at once.
 const restMost = 256
 
-// ofChunks gives the logs of some chunks, as far as they fit, the newest first. Their entries are read when they are asked for: a
+// ofChunks returns the logs of some chunks, as far as they fit, the newest first. Their entries are read when they are asked for: a
 // search mostly ends before the last.
 func ofChunks(ctx context.Context, tx *pgdb.Tx, sel index.Selection, ids []int64) (list []index.Found, next *index.Position, err error) {
 	if len(ids) == 0 {
@@ -100,7 +100,7 @@ func ofChunks(ctx context.Context, tx *pgdb.Tx, sel index.Selection, ids []int64
 	return r.next(ctx, tx, limit)
 }
 
-// next gives the next logs.
+// next returns the next logs.
 func (r *rest) next(ctx context.Context, tx *pgdb.Tx, limit int) (list []index.Found, next *index.Position, err error) {
 	if limit <= 0 {
 		limit = len(r.logs)

@@ -29,7 +29,7 @@ type stores struct {
 	box                  *box
 }
 
-// opened gives the stores of an archive, as seen in a working directory.
+// opened returns the stores of an archive, as seen in a working directory.
 func (a *archive) opened(cwd string) stores {
 	b := newBox(a.T, a.url, indexes())
 	direct := []backend.Driver{store.Driver(store.Options{})}

@@ -40,7 +40,7 @@ func newAutomatons(re *regexp.Regexp, tree *syntax.Regexp) (*automatons, error) 
 	return a, nil
 }
 
-// match says whether the expression matches in a text.
+// match reports whether the expression matches in a text.
 func (a *automatons) match(text string) bool {
 	m := a.idle.Get().(*automaton)
 	found, _, ok := m.run(unsafe.Slice(unsafe.StringData(text), len(text)), false)
@@ -272,7 +272,7 @@ func (m *automaton) addState(set []uint32) int32 {
 // twiceMost is the longest record that is decoded for a second pass.
 const twiceMost = 1 << 20
 
-// mayRecord says whether the expression may match in a text of a record. The automaton ignores assertions, so the bytes
+// mayRecord reports whether the expression may match in a text of a record. The automaton ignores assertions, so the bytes
 // around a text do not matter.
 func (a *automatons) mayRecord(record []byte) bool {
 	m := a.idle.Get().(*automaton)
@@ -302,7 +302,7 @@ func (a *automatons) mayRecord(record []byte) bool {
 	return found || !ok
 }
 
-// mayHoldJSON says whether a string of a record may be a JSON text with strings: it begins with a bracket or a quote. It
+// mayHoldJSON reports whether a string of a record may be a JSON text with strings: it begins with a bracket or a quote. It
 // only saves time.
 func mayHoldJSON(b []byte) bool {
 	for i := 0; i < len(b); {

@@ -12,11 +12,11 @@ import (
 type Signature interface {
 	// Unknown says that the signature excludes nothing.
 	Unknown() bool
-	// HasWord says whether a word may occur, by its word.Key.
+	// HasWord reports whether a word may occur, by its word.Key.
 	HasWord(key uint64) bool
-	// HasGram says whether a trigram, a phrase or a single character may occur, by its key.
+	// HasGram reports whether a trigram, a phrase or a single character may occur, by its key.
 	HasGram(key uint64) bool
-	// HasBigram says whether a bigram occurs, by its word.ASCIIBigram.
+	// HasBigram reports whether a bigram occurs, by its word.ASCIIBigram.
 	HasBigram(g int) bool
 }
 
@@ -76,7 +76,7 @@ func (f *filter) keys() (k Keys) {
 	return k
 }
 
-// May says whether a chunk may contain an entry that matches. Excluded terms are not asked for: a chunk that has one may
+// May reports whether a chunk may contain an entry that matches. Excluded terms are not asked for: a chunk that has one may
 // contain other entries that match.
 func (q *Query) May(s Signature) bool {
 	return s.Unknown() || q.filter.may(s) && q.filter.confirmed(s)
@@ -227,7 +227,7 @@ func (f *filter) piece(piece []rune, left, right bool) {
 	}
 }
 
-// longKeys gives the keys of the rows of five characters in a folded run; nil if it is shorter, or not all of it is ASCII.
+// longKeys returns the keys of the rows of five characters in a folded run; nil if it is shorter, or not all of it is ASCII.
 func longKeys(run []rune) (keys []uint64) {
 	row := uint64(0)
 	for i, r := range run {

@@ -57,7 +57,7 @@ func (l *literal) pattern() (list []rune) {
 	return list
 }
 
-// rune gives the rune of a text at a position as the literal compares it, gap for white space, and where it ends.
+// rune returns the rune of a text at a position as the literal compares it, gap for white space, and where it ends.
 func (l *literal) rune(text string, i int) (rune, int) {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	switch {

@@ -100,7 +100,7 @@ func (l *literal) at(text string, i int) (end, last int) {
 	return i, i
 }
 
-// boundary says whether a word may begin or end at a position: beside anything that is not a word character, and between
+// boundary reports whether a word may begin or end at a position: beside anything that is not a word character, and between
 // humps.
 func boundary(text string, at int) bool {
 	a, n := utf8.DecodeLastRuneInString(text[:at])
@@ -115,7 +115,7 @@ func boundary(text string, at int) bool {
 	return word.IsHump(a, b, next) && humped(text, at)
 }
 
-// humped says whether the humps of the run around a position count. It is called only where a hump would be, which is rare.
+// humped reports whether the humps of the run around a position count. It is called only where a hump would be, which is rare.
 func humped(text string, at int) bool {
 	start, runes := at, 0
 	// A run that is too long for humps need not be followed to its beginning; it may be a megabyte of base64.

@@ -29,7 +29,7 @@ type Match struct {
 	Focus int
 }
 
-// Match says whether an entry with these texts matches, and where.
+// Match reports whether an entry with these texts matches, and where.
 func (q *Query) Match(texts []Text) (Match, bool) {
 	if !q.Occurs(texts) || slices.ContainsFunc(q.nots, func(t *term) bool { return q.occurs(t, texts) }) {
 		return Match{}, false
@@ -61,7 +61,7 @@ func (q *Query) Match(texts []Text) (Match, bool) {
 	return m, true
 }
 
-// Occurs says whether every required term occurs. More texts never make it false.
+// Occurs reports whether every required term occurs. More texts never make it false.
 func (q *Query) Occurs(texts []Text) bool {
 	return !slices.ContainsFunc(q.terms, func(t *term) bool { return !q.occurs(t, texts) })
 }

@@ -63,7 +63,7 @@ type Form struct {
 	Substrings bool
 }
 
-// Form gives what the query was made of.
+// Form returns what the query was made of.
 func (q *Query) Form() Form { return q.form }
 
 // Query makes the query again.

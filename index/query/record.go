@@ -233,7 +233,7 @@ func (n *needle) stands(b []byte, at int) bool {
 	return true
 }
 
-// mayBegin says whether a word may begin at a position of a record. It is false only between ASCII letters and digits, if no
+// mayBegin reports whether a word may begin at a position of a record. It is false only between ASCII letters and digits, if no
 // hump can be between them and no escape ends there ("\nword").
 func mayBegin(b []byte, at int) bool {
 	if at == 0 || word.ClassOf(b[at-1])&word.ASCII == 0 || word.ClassOf(b[at])&(word.Lower|word.Digit) == 0 {
@@ -243,7 +243,7 @@ func mayBegin(b []byte, at int) bool {
 	return bytes.IndexByte(b[max(0, at-escape):at], '\\') >= 0
 }
 
-// mayEnd says whether a word may end at a position of a record. An escape begins with a backslash, which is not a letter.
+// mayEnd reports whether a word may end at a position of a record. An escape begins with a backslash, which is not a letter.
 func mayEnd(b []byte, at int) bool {
 	return at >= len(b) || word.ClassOf(b[at-1])&word.ASCII == 0 || word.ClassOf(b[at])&(word.Lower|word.Digit) == 0
 }
@@ -284,17 +284,17 @@ func (q *Query) Scan(data []byte, odd bool, yield func(from, to int) bool) {
 	}
 }
 
-// MayRecord says whether a record may match.
+// MayRecord reports whether a record may match.
 func (q *Query) MayRecord(record []byte) bool {
 	return q.raw.odd && OddText(record) || q.raw.may(record)
 }
 
-// OddText says whether data contain a character beyond ASCII that folds to an ASCII letter. See index.Chunk.Odd.
+// OddText reports whether data contain a character beyond ASCII that folds to an ASCII letter. See index.Chunk.Odd.
 func OddText(data []byte) bool {
 	return bytes.Contains(data, []byte("\u212a")) || bytes.Contains(data, []byte("\u017f"))
 }
 
-// may says whether a record without odd characters may match.
+// may reports whether a record without odd characters may match.
 func (q *rawQuery) may(record []byte) bool {
 	for i := range q.terms {
 		if !q.terms[i].in(record) {

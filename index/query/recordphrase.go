@@ -36,7 +36,7 @@ func newRawPhrase(pieces []rawTerm) (n needle, ok bool) {
 	return n, true
 }
 
-// around says whether the other pieces may be beside the anchor at [from, to). They may if white space is spelled in an
+// around reports whether the other pieces may be beside the anchor at [from, to). They may if white space is spelled in an
 // unusual way.
 func (p *rawPhrase) around(b []byte, from, to int) bool {
 	for i := p.anchor + 1; i < len(p.pieces); i++ {
@@ -134,12 +134,12 @@ func spaceBefore(b []byte, at int) (start int, sure bool) {
 	return at, true
 }
 
-// isSolid says whether the escape with digits at the beginning of b certainly stands for something other than white space. A
+// isSolid reports whether the escape with digits at the beginning of b certainly stands for something other than white space. A
 // backslash or a letter may be part of another escape, in JSON inside a string.
 func isSolid(b []byte) bool {
 	r, n := rawjson.Escape(b)
 	return n == len(`\u0000`) && (r < ' ' || r >= utf8.RuneSelf) && r != utf8.RuneError && !unicode.IsSpace(r)
 }
 
-// isSpaceLetter says whether a backslash and this letter are white space.
+// isSpaceLetter reports whether a backslash and this letter are white space.
 func isSpaceLetter(c byte) bool { return c == 'n' || c == 't' || c == 'r' || c == 'f' }

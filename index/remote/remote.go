@@ -35,7 +35,7 @@ type Index struct {
 	root   string // paths of its logs begin with it
 }
 
-// New gives the index of a server, which it closes. Paths of its logs begin with root.
+// New returns the index of a server, which it closes. Paths of its logs begin with root.
 func New(a Asker, root string) *Index { return &Index{a, root} }
 
 // Drivers returns the drivers for the servers that some backends reach. They share their connections and tokens.

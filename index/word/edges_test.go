@@ -40,7 +40,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// allEdges gives the edges of all windows of a text.
+// allEdges returns the edges of all windows of a text.
 func allEdges(text []byte) (list []int) {
 	var e Edges
 	n := 0

@@ -11,7 +11,7 @@ func (k *Set) Has(key uint64) bool {
 	return len(k.slots) > 0 && k.slots[key&uint64(len(k.slots)-1)] == key
 }
 
-// Add says whether the key is new.
+// Add reports whether the key is new.
 func (k *Set) Add(key uint64) bool {
 	if key == 0 { // an empty slot
 		key = 1
@@ -32,7 +32,7 @@ func (k *Set) Add(key uint64) bool {
 	}
 }
 
-// Slots gives the table, whose length is a power of two, for a loop that looks at one slot of each key as Has does.
+// Slots returns the table, whose length is a power of two, for a loop that looks at one slot of each key as Has does.
 func (k *Set) Slots() []uint64 {
 	if len(k.slots) == 0 {
 		k.grow()
@@ -43,7 +43,7 @@ func (k *Set) Slots() []uint64 {
 // Len is how many keys there are.
 func (k *Set) Len() int { return k.n }
 
-// List gives the keys in no order.
+// List returns the keys in no order.
 func (k *Set) List() []uint64 {
 	list := make([]uint64, 0, k.n)
 	for _, key := range k.slots {

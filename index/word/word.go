@@ -59,7 +59,7 @@ var unspaced = []*unicode.RangeTable{
 	unicode.New_Tai_Lue, unicode.Tai_Tham, unicode.Tai_Viet,
 }
 
-// isUnspaced says whether a rune belongs to a script without spaces, or is shared by several of them (the long vowel mark
+// isUnspaced reports whether a rune belongs to a script without spaces, or is shared by several of them (the long vowel mark
 // of Japanese).
 func isUnspaced(r rune) bool {
 	if r < 0x0E00 { // Thai is the first
@@ -68,7 +68,7 @@ func isUnspaced(r rune) bool {
 	return unicode.In(r, unspaced...) || r == 'ー' || r == '々' || r == '〆' || r == 'ｰ'
 }
 
-// IsChar says whether a rune is a word character: a letter, a digit or a mark of a script with spaces. Variation selectors
+// IsChar reports whether a rune is a word character: a letter, a digit or a mark of a script with spaces. Variation selectors
 // and the keycap, which are marks in Unicode, belong to emoji and do not count.
 func IsChar(r rune) bool {
 	if r < utf8.RuneSelf {
@@ -99,7 +99,7 @@ func Fold(r rune) rune {
 	return least
 }
 
-// IsHump says whether a hump begins between a and b, two neighbours in a run. next is the rune after b, 0 at the end.
+// IsHump reports whether a hump begins between a and b, two neighbours in a run. next is the rune after b, 0 at the end.
 func IsHump(a, b, next rune) bool {
 	if !unicode.IsUpper(b) {
 		return false

@@ -97,7 +97,7 @@ func testExists(t *testing.T, folder, name string) bool {
 // tests has what testsOf has read.
 var tests = map[string]string{}
 
-// testsOf gives the test files of the folders that a pattern matches.
+// testsOf returns the test files of the folders that a pattern matches.
 func testsOf(t *testing.T, folders string) string {
 	if _, ok := tests[folders]; !ok {
 		files, _ := filepath.Glob(filepath.Join("../..", folders, "*_test.go"))
@@ -143,7 +143,7 @@ func TestDocumentsNameTheirProofs(t *testing.T) {
 	}
 }
 
-// headings gives the anchors of a document, as GitHub makes them.
+// headings returns the anchors of a document, as GitHub makes them.
 func headings(text string) (list []string) {
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
 		anchor := strings.Map(func(r rune) rune {

@@ -160,7 +160,7 @@ func (f figure) better(than figure) bool {
 	return f.value < than.value != f.rate && f.value != than.value
 }
 
-// worse says whether a figure is worse than another by more than the tolerance and by more than rounding explains.
+// worse reports whether a figure is worse than another by more than the tolerance and by more than rounding explains.
 func (f figure) worse(than figure) bool {
 	if f.rate {
 		return (f.value+f.half)*tolerance < than.value-than.half

@@ -180,7 +180,7 @@ var growing = []struct {
 	{"server: runs", func(_ context.Context, x *served, _ int) { x.get("/api/v1/runs") }},
 }
 
-// candidates gives logs that may have a word, at least so many if there are.
+// candidates returns logs that may have a word, at least so many if there are.
 func candidates(ctx context.Context, x *shared.Index, text string, least int) (list []index.Found) {
 	sel := index.Selection{Sessions: true, Limit: 64}
 	for {

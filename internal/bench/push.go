@@ -64,7 +64,7 @@ func (a *archive) database(name string) string {
 	return a.server.URL(name)
 }
 
-// command gives a command line of the program.
+// command returns a command line of the program.
 func (a *archive) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(a.p.path, args...)
 	cmd.Env = append([]string{"HOME=" + a.p.home, "USERPROFILE=" + a.p.home}, a.env...)

@@ -169,7 +169,7 @@ func (b *bench) writePromises(out *bytes.Buffer) {
 	}
 }
 
-// measured gives the rows of a promise that have a target, or if none has one, all of them; and how many are met, -1 without targets.
+// measured returns the rows of a promise that have a target, or if none has one, all of them; and how many are met, -1 without targets.
 func (b *bench) measured(p promise) (rows []row, met int) {
 	if p.rows == "" {
 		return nil, 0

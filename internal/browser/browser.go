@@ -280,7 +280,7 @@ func (tab *Tab) Wait(expression string) {
 	}
 }
 
-// Eval gives the value of a JavaScript expression as a string.
+// Eval returns the value of a JavaScript expression as a string.
 func (tab *Tab) Eval(expression string) string {
 	tab.t.Helper()
 	ctx, cancel := context.WithTimeout(tab.ctx, patience)

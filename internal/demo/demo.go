@@ -30,7 +30,7 @@ var stories embed.FS
 //go:embed chart.png
 var chart []byte
 
-// Machine gives the options of a store whose home is dir. It reads nothing of the user's: no settings, no environment. Codelia's
+// Machine returns the options of a store whose home is dir. It reads nothing of the user's: no settings, no environment. Codelia's
 // sessions need the driver of its database.
 func Machine(dir string, clock func() time.Time, drivers ...backend.Driver) treeline.Options {
 	return treeline.Options{

@@ -120,7 +120,7 @@ func (s *story) begins(now time.Time) time.Time {
 	return now.Truncate(24*time.Hour).AddDate(0, 0, -s.days).Add(s.at)
 }
 
-// word gives the first word after the verb, or "".
+// word returns the first word after the verb, or "".
 func (st step) word() string {
 	if len(st.words) > 0 {
 		return st.words[0]

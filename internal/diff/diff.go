@@ -35,7 +35,7 @@ type Hunk struct {
 	Lines   []Line
 }
 
-// Count gives the numbers of added and of removed lines.
+// Count returns the numbers of added and of removed lines.
 func Count(hunks []Hunk) (added, removed int) {
 	for _, h := range hunks {
 		for _, l := range h.Lines {
@@ -50,7 +50,7 @@ func Count(hunks []Hunk) (added, removed int) {
 	return added, removed
 }
 
-// Texts gives the two texts of a hunk: the lines before the change and those after it.
+// Texts returns the two texts of a hunk: the lines before the change and those after it.
 func (h Hunk) Texts() (before, after string) {
 	var b, a strings.Builder
 	for _, l := range h.Lines {
@@ -68,7 +68,7 @@ func (h Hunk) Texts() (before, after string) {
 	return b.String(), a.String()
 }
 
-// Compare gives the changes from one text to another, each with up to context lines before and after it. It gives none for
+// Compare returns the changes from one text to another, each with up to context lines before and after it. It gives none for
 // equal texts. Of texts that differ in very many places the result is right but not the shortest.
 func Compare(before, after string, context int) []Hunk {
 	if before == after {
@@ -116,7 +116,7 @@ func (h *Hunk) add(op Op, lines []string) {
 	}
 }
 
-// split gives the lines of a text, each with its newline. The last may have none.
+// split returns the lines of a text, each with its newline. The last may have none.
 func split(text string) []string {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {

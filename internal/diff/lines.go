@@ -54,7 +54,7 @@ func (c *comparison) match(a, b, n int) {
 	c.matches = append(c.matches, match{a, b, n})
 }
 
-// changes gives what lies between the stretches of equal lines.
+// changes returns what lies between the stretches of equal lines.
 func (c *comparison) changes() (list []change) {
 	at, bt := 0, 0
 	add := func(a, b int) {
@@ -107,7 +107,7 @@ func suffix(a, b []int32) int {
 	return n
 }
 
-// unique gives the longest list of lines that occur once in a and once in b, and in the same order in both.
+// unique returns the longest list of lines that occur once in a and once in b, and in the same order in both.
 func unique(a, b []int32) []match {
 	type seen struct{ a, b, countA, countB int }
 	lines := map[int32]*seen{}

@@ -32,7 +32,7 @@ func Without(fields ...string) Option {
 	return func(c *comparison) { c.without = append(c.without, fields...) }
 }
 
-// Diff gives the places where two values differ, a line or a few for each; "" if they are equal. Fields count whether they are exported
+// Diff returns the places where two values differ, a line or a few for each; "" if they are equal. Fields count whether they are exported
 // or not. Pointers are equal if what they point to is. Times are equal if they are the same moment. Functions are equal if both are nil.
 func Diff(want, got any, options ...Option) string {
 	c := comparison{seen: map[pointers]bool{}}
@@ -188,7 +188,7 @@ func (c *comparison) keys(path string, want, got reflect.Value) {
 	}
 }
 
-// moment gives the time in a value. That of an unexported field cannot be read; it is compared as any struct.
+// moment returns the time in a value. That of an unexported field cannot be read; it is compared as any struct.
 func moment(v reflect.Value) (time.Time, bool) {
 	if v.Type() != reflect.TypeFor[time.Time]() || !v.CanInterface() {
 		return time.Time{}, false

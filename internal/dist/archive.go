@@ -33,7 +33,7 @@ func (f file) write(dir string) error {
 	return os.WriteFile(name, f.data, f.mode)
 }
 
-// sorted gives files by path. Archives depend on no other order.
+// sorted returns files by path. Archives depend on no other order.
 func sorted(files []file) []file {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.path, b.path) })

@@ -122,7 +122,7 @@ func (b Block) Commands() (list []Command, err error) {
 	return list, nil
 }
 
-// Treeline gives the command lines of treeline in a block of commands, without comments and without what a pipe does with
+// Treeline returns the command lines of treeline in a block of commands, without comments and without what a pipe does with
 // their output: each as its arguments.
 func (b Block) Treeline() (list [][]string) {
 	for l := range strings.Lines(strings.ReplaceAll(b.Text, "\\\n", " ")) {
@@ -131,7 +131,7 @@ func (b Block) Treeline() (list [][]string) {
 	return list
 }
 
-// Treeline gives the command lines of treeline in a line for a shell, those in substitutions first.
+// Treeline returns the command lines of treeline in a line for a shell, those in substitutions first.
 func Treeline(line string) (list [][]string) {
 	line = regexp.MustCompile(`[$<]\([^()]*\)`).ReplaceAllStringFunc(line, func(inner string) string {
 		list = append(list, Treeline(inner[len("$("):len(inner)-len(")")])...)

@@ -99,7 +99,7 @@ func (n *Names) bind(ids, real []string) error {
 	return nil
 }
 
-// Real gives a command with the ids of this run. A short id in the command stands for the beginning of the UUID in an output.
+// Real returns a command with the ids of this run. A short id in the command stands for the beginning of the UUID in an output.
 func (n *Names) Real(command string) (string, error) {
 	var unknown error
 	text := regexp.MustCompile(`\b(?:`+idShape+`)\b`).ReplaceAllStringFunc(command, func(id string) string {
@@ -117,7 +117,7 @@ func (n *Names) Real(command string) (string, error) {
 	return text, unknown
 }
 
-// Shown gives an output of this run with the ids of the document, as far as they are known, to be put into the document.
+// Shown returns an output of this run with the ids of the document, as far as they are known, to be put into the document.
 func (n *Names) Shown(printed string) string {
 	for _, id := range slices.Sorted(maps.Keys(n.real)) {
 		printed = strings.ReplaceAll(printed, n.real[id], id)

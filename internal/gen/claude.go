@@ -74,7 +74,7 @@ func (c *claude) uuid() string {
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", uint32(h.Sum64()), uint16(h.Sum64()>>32), h.Sum64()>>48&0xfff, c.n&0xfff, c.n)
 }
 
-// parent gives the uuid of an entry's parent.
+// parent returns the uuid of an entry's parent.
 func (c *claude) parent(e *entry) string {
 	if e.ParentID == nil {
 		return c.o.Parent
@@ -175,7 +175,7 @@ func (c *claude) prompt(e *entry, parent string) string {
 	return at
 }
 
-// firstText gives the first text of a message.
+// firstText returns the first text of a message.
 func firstText(m *message) json.RawMessage {
 	for _, b := range m.Content {
 		if b.Type == "text" {

@@ -108,7 +108,7 @@ func Qwen(log []byte) []byte {
 	return out.Bytes()
 }
 
-// contentOf gives the role and the parts of a message as contents of Google's API; "" for what is not a message.
+// contentOf returns the role and the parts of a message as contents of Google's API; "" for what is not a message.
 func contentOf(e *entry) (role, parts string) {
 	m := e.Message
 	if m == nil {

@@ -45,9 +45,9 @@ type Set struct {
 
 	// Prefix stands before a name in a reference, such as "#/$defs/".
 	Prefix string
-	// Name gives the name of a struct. By default it is that of the type.
+	// Name returns the name of a struct. By default it is that of the type.
 	Name func(reflect.Type) string
-	// Special gives the schema of a type that encoding/json does not write by its kind, and nil for all others. It may be nil.
+	// Special returns the schema of a type that encoding/json does not write by its kind, and nil for all others. It may be nil.
 	Special func(reflect.Type) *Schema
 
 	names map[string]reflect.Type

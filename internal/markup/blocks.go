@@ -90,7 +90,7 @@ func Blocks(markup string) []Block {
 	return l.list
 }
 
-// CodeLines gives the lines of a piece of code, highlighted as by Code.
+// CodeLines returns the lines of a piece of code, highlighted as by Code.
 func CodeLines(source, language string) [][]Span {
 	source = strings.TrimSuffix(strings.ReplaceAll(source, "\r\n", "\n"), "\n")
 	lines := [][]Span{nil}
@@ -202,7 +202,7 @@ func (l *lister) items(n *ast.List, loose bool) {
 	}
 }
 
-// taskOf gives the box of an item, "" for one that is no task.
+// taskOf returns the box of an item, "" for one that is no task.
 func (l *lister) taskOf(item ast.Node) string {
 	first := item.FirstChild()
 	if first == nil || first.IsRaw() || first.Lines().Len() == 0 {
@@ -231,7 +231,7 @@ func (l *lister) table(n *table, loose bool) {
 	l.add(Block{Kind: Table, Rows: rows}, loose)
 }
 
-// inlinesOf gives the lines of a block.
+// inlinesOf returns the lines of a block.
 func (l *lister) inlinesOf(n ast.Node) [][]Span {
 	l.lines, l.style = [][]Span{nil}, 0
 	l.inlines(n)

@@ -175,7 +175,7 @@ func (r *renderer) inlines(parent ast.Node) {
 	}
 }
 
-// joined gives a text with the texts that follow it on the same line, and the last of them.
+// joined returns a text with the texts that follow it on the same line, and the last of them.
 func joined(t *ast.Text) (text.Segment, *ast.Text) {
 	segment := t.Segment
 	for !t.SoftLineBreak() && !t.HardLineBreak() {

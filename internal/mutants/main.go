@@ -116,7 +116,7 @@ func check(ctx context.Context, only string, workers int) error {
 	return nil
 }
 
-// unchanged gives for each package that judges a function that runs its tests on the program as it is, once.
+// unchanged returns for each package that judges a function that runs its tests on the program as it is, once.
 func unchanged(ctx context.Context) map[string]func() error {
 	all := map[string]func() error{}
 	for _, j := range judges {
@@ -192,7 +192,7 @@ func failed(out []byte) string {
 	return string(m[1]) + string(m[2])
 }
 
-// changed gives the file with the change. root is the folder of the module.
+// changed returns the file with the change. root is the folder of the module.
 func (m mutant) changed(root string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(root, m.file))
 	if err != nil {

@@ -100,7 +100,7 @@ func (c *conn) batch(ctx context.Context, release func(), b *Batch) *BatchResult
 
 var errNoResult = errors.New("the batch has no further statement")
 
-// Query gives the rows of the next statement. They are closed before the one after it is asked for.
+// Query returns the rows of the next statement. They are closed before the one after it is asked for.
 func (r *BatchResults) Query() (*Rows, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -118,7 +118,7 @@ func (r *BatchResults) Query() (*Rows, error) {
 	return &Rows{ctx: r.ctx, sql: r.b.queued[r.at-1].sql, result: r.results.ResultReader(), release: func() {}}, nil
 }
 
-// QueryRow gives the row of the next statement.
+// QueryRow returns the row of the next statement.
 func (r *BatchResults) QueryRow() Row {
 	rows, err := r.Query()
 	return one{rows, err}

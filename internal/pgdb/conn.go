@@ -34,7 +34,7 @@ type statement struct {
 // mostStatements is how many statements a connection knows, between batches. A search is put together from conditions, so there can be many.
 const mostStatements = 256
 
-// describe gives what the server says of a statement.
+// describe returns what the server says of a statement.
 func (c *conn) describe(ctx context.Context, sql string) (*statement, error) {
 	if s := c.statements[sql]; s != nil {
 		return s, nil
@@ -94,7 +94,7 @@ func stale(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "0A000" || pg.Code == "26000") // its columns changed; the server does not know it
 }
 
-// encode gives the parameters of a statement as the server wants them. They share one buffer.
+// encode returns the parameters of a statement as the server wants them. They share one buffer.
 func (s *statement) encode(args []any) ([][]byte, error) {
 	if len(args) != len(s.ParamOIDs) {
 		return nil, fmt.Errorf("the statement has %d parameters, and %d are given: %s", len(s.ParamOIDs), len(args), s.SQL)

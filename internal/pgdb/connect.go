@@ -78,7 +78,7 @@ func (d *DB) Direct() bool {
 	return l != nil && l.direct
 }
 
-// Reached gives the pool if the server was reached before, else nil.
+// Reached returns the pool if the server was reached before, else nil.
 func (d *DB) Reached() *Pool { return d.reached.Load() }
 
 // Write does something that changes the database. It makes the schema if need be. After a lost connection it does it again;

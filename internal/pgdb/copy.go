@@ -17,7 +17,7 @@ type CopyFromSource interface {
 	Err() error
 }
 
-// CopyFromRows gives rows that are in memory.
+// CopyFromRows returns rows that are in memory.
 func CopyFromRows(list [][]any) CopyFromSource { return &sliceSource{list: list, at: -1} }
 
 type sliceSource struct {
@@ -45,7 +45,7 @@ type copyStream struct {
 	err   error
 }
 
-// close gives the error of the rows, which are not read any more.
+// close returns the error of the rows, which are not read any more.
 func (s *copyStream) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

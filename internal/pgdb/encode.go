@@ -25,7 +25,7 @@ const (
 	typeUUID        = 2950
 )
 
-// element gives the type of the elements of an array; 0 for what is no array.
+// element returns the type of the elements of an array; 0 for what is no array.
 func element(oid uint32) uint32 {
 	switch oid {
 	case 1000:

@@ -50,7 +50,7 @@ func (e unreachable) Error() string {
 	return "the server cannot be reached: " + text
 }
 
-// Unwrap gives the driver's error.
+// Unwrap returns the driver's error.
 func (e unreachable) Unwrap() error { return e.error }
 
 // refused is the error for a connection that the server refuses. The driver's own text has a line for each way that it tried, with
@@ -63,7 +63,7 @@ type refused struct {
 // Error is one line.
 func (e refused) Error() string { return e.text }
 
-// Unwrap gives the driver's error.
+// Unwrap returns the driver's error.
 func (e refused) Unwrap() error { return e.error }
 
 // plain says what an error of the database means for a caller.

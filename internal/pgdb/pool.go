@@ -37,7 +37,7 @@ func newPool(config *pgconn.Config, l limits, named func() bool) *Pool {
 	return &Pool{config: config, limits: l, named: named, slots: make(chan struct{}, l.conns), done: make(chan struct{})}
 }
 
-// acquire gives a connection, which release takes back.
+// acquire returns a connection, which release takes back.
 func (p *Pool) acquire(ctx context.Context) (*conn, error) {
 	select {
 	case p.slots <- struct{}{}:

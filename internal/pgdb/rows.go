@@ -76,7 +76,7 @@ type one struct {
 	err  error
 }
 
-// Scan implements Row. It gives ErrNoRows if there is none.
+// Scan implements Row. It returns ErrNoRows if there is none.
 func (o one) Scan(dest ...any) error {
 	if o.err != nil {
 		return o.err

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// versions gives a schema with that many migrations.
+// versions returns a schema with that many migrations.
 func versions(sql ...string) pgdb.Schema {
 	files := fstest.MapFS{}
 	for i, s := range sql {

@@ -54,7 +54,7 @@ func modes(url string) map[string]string {
 	return map[string]string{"named": url, "unnamed": url + "&default_query_exec_mode=cache_describe"}
 }
 
-// with gives the pool of a database.
+// with returns the pool of a database.
 func with(t *testing.T, url string, do func(p *pgdb.Pool)) {
 	t.Helper()
 	d := open(t, url, versions("select 1"))

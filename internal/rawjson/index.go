@@ -57,7 +57,7 @@ func indexGo(b []byte, from, to int, out []uint32) ([]uint32, indexed) {
 
 var escapes = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true, 'u': true}
 
-// hexFollows says whether there are four hex digits at i.
+// hexFollows reports whether there are four hex digits at i.
 func hexFollows(b []byte, i int) bool {
 	return i+4 <= len(b) && isHex(b[i]) && isHex(b[i+1]) && isHex(b[i+2]) && isHex(b[i+3])
 }

@@ -79,7 +79,7 @@ func child(value []byte, key string) []byte {
 // has, elements beyond the shorter array, and different values. The order of members, white space and the spelling of
 // strings and numbers do not matter; null and a missing member differ. It is thorough rather than fast, for comparing a
 // session with one that was converted and converted back. Its work is bounded: of values that are nested very deep or have
-// very long keys, it gives the place from which on they were not compared.
+// very long keys, it returns the place from which on they were not compared.
 func Diff(a, b []byte, found func(pointer string)) {
 	d := differ{found: found, left: 32*(len(a)+len(b)) + 8<<20}
 	d.values(a, b, "")
@@ -188,7 +188,7 @@ func (d *differ) arrays(a, b []byte, at string) {
 	}
 }
 
-// sameNumber says whether both are numbers and equal, also with more digits than a float64 has.
+// sameNumber reports whether both are numbers and equal, also with more digits than a float64 has.
 func sameNumber(a, b []byte) bool {
 	x, err := strconv.ParseFloat(string(a), 64)
 	y, err2 := strconv.ParseFloat(string(b), 64)

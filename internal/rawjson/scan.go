@@ -196,7 +196,7 @@ func skipDigits(b []byte, i int) int {
 	return i
 }
 
-// Valid says whether b is exactly one JSON value, with or without white space around it.
+// Valid reports whether b is exactly one JSON value, with or without white space around it.
 func Valid(b []byte) bool {
 	t := borrow(b)
 	defer t.done()

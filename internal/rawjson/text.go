@@ -54,7 +54,7 @@ func (t *Text) done() {
 // begin, so each is scanned byte by byte from its opening quote.
 func (t *Text) Damaged() { t.plain, t.quotes, t.next = true, nil, 0 }
 
-// passed says whether the text was read beyond i. The index goes forward only; a caller that goes back gets the slow way.
+// passed reports whether the text was read beyond i. The index goes forward only; a caller that goes back gets the slow way.
 func (t *Text) passed(i int) bool {
 	if t.next > 0 {
 		return int(t.quotes[t.next-1]) >= i
@@ -98,7 +98,7 @@ func (t *Text) more() {
 	}
 }
 
-// ASCII says whether the text, which was read to its end, certainly has no byte above 0x7f. It may be false by mistake.
+// ASCII reports whether the text, which was read to its end, certainly has no byte above 0x7f. It may be false by mistake.
 func (t *Text) ASCII() bool { return !t.plain && t.index.done.to == len(t.b) && !t.index.done.high }
 
 // Tight is Skip, and says whether the value certainly has no white space between its tokens, so that Compact would not

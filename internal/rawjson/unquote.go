@@ -27,7 +27,7 @@ func Inside(value []byte) []byte {
 	return value[1 : len(value)-1]
 }
 
-// hasSlant says whether there is a backslash. Ids and types are short: a call of IndexByte costs more than this loop.
+// hasSlant reports whether there is a backslash. Ids and types are short: a call of IndexByte costs more than this loop.
 func hasSlant(b []byte) bool {
 	const word, short = 8, 64
 	n := len(b)

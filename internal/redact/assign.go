@@ -113,7 +113,7 @@ func valueAfter(text string, name span) (value, bool) {
 	return v, v.end > v.start
 }
 
-// separator gives the position after what separates a name from its value, and which it is: '=', ':', ',' between quoted words, ' ' after
+// separator returns the position after what separates a name from its value, and which it is: '=', ':', ',' between quoted words, ' ' after
 // an option or where a line says ENV NAME value, 'q' where the value has to be quoted (PASSWORD 'x'), 'i' for "is", '>' of XML.
 func separator(text string, name span) (int, byte) {
 	i := name.end

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// SpelledOut gives a record without the escapes that JSON does not need: \u0041 becomes A, and \/ becomes a slash. It is the
+// SpelledOut returns a record without the escapes that JSON does not need: \u0041 becomes A, and \/ becomes a slash. It is the
 // same JSON. Secrets are looked for in it, since an escape in the middle would hide them.
 func SpelledOut(record string) string {
 	at := strings.IndexByte(record, '\\')
@@ -36,7 +36,7 @@ func SpelledOut(record string) string {
 	return b.String()
 }
 
-// character gives the character of an escape that a text begins with, and the length of the escape. One that JSON needs, and one
+// character returns the character of an escape that a text begins with, and the length of the escape. One that JSON needs, and one
 // that is no character, stays as it is.
 func character(text string) (string, int) {
 	r, ok := unit(text)

@@ -9,7 +9,7 @@ import (
 // that is new or changed, or another rule of what in a record may change. Copies of sessions say which version they have.
 const Version = 1
 
-// Record gives a record of a session without its secrets, and how many there were. If there is none, it gives the record itself.
+// Record returns a record of a session without its secrets, and how many there were. If there is none, it returns the record itself.
 // A record that is JSON stays JSON, and means the same: only strings change, and of them no names of members that a format may
 // have. What is not JSON is redacted as a text. The result has no newline that the record does not have, and depends on the
 // record alone.
@@ -30,7 +30,7 @@ func (f *Finder) Record(record []byte) ([]byte, int) {
 	return Replaced(text, found), len(found)
 }
 
-// Replaced gives a text with Marks in place of matches, which are in order and do not overlap.
+// Replaced returns a text with Marks in place of matches, which are in order and do not overlap.
 func Replaced(text string, found []Match) []byte {
 	out := make([]byte, 0, len(text))
 	at := 0
@@ -45,7 +45,7 @@ func Replaced(text string, found []Match) []byte {
 // structural are members whose values say what a record is. A text that the caller hides may be such a word.
 var structural = map[string]bool{"type": true, "subtype": true, "role": true, "kind": true, "customType": true}
 
-// InStrings gives the matches in the text of a JSON value as parts of single strings that may change: neither names of members
+// InStrings returns the matches in the text of a JSON value as parts of single strings that may change: neither names of members
 // that a format may have, nor words that say what a record is.
 func InStrings(text string, found []Match) (list []Match) {
 	member := ""

@@ -44,7 +44,7 @@ func (u urlPassword) match(text string, at, end int) (span, bool) {
 	return span{start, host}, true
 }
 
-// authority gives the position of the @ that ends user and password. Of several @ the last one before the path counts: passwords are not
+// authority returns the position of the @ that ends user and password. Of several @ the last one before the path counts: passwords are not
 // always escaped. A slash ends the authority, unless what stands before it cannot be a host with a port.
 func authority(text string, from int) (at int, ok bool) {
 	at, colon := -1, -1

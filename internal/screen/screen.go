@@ -227,7 +227,7 @@ func Pieces(line string, first, rest int) (list [][2]int) {
 	return list
 }
 
-// Width gives the columns of a string. With escapes set, sequences that set colours take none.
+// Width returns the columns of a string. With escapes set, sequences that set colours take none.
 func Width(s string, escapes bool) int {
 	if escapes {
 		return displaywidth.Options{ControlSequences: true}.String(s)

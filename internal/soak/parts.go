@@ -120,7 +120,7 @@ func (p *part) add(path string) error {
 // tried is in the progress of a fuzzer. It first tries its seeds, which in a short soak may be all that it has time for.
 var tried = regexp.MustCompile(`(?:execs|baseline coverage): (\d+)`)
 
-// triedIn gives how many inputs a fuzzer says it tried.
+// triedIn returns how many inputs a fuzzer says it tried.
 func triedIn(progress []byte) (n int64) {
 	for _, m := range tried.FindAllSubmatch(progress, -1) {
 		now, _ := strconv.ParseInt(string(m[1]), 10, 64) // digits

@@ -129,7 +129,7 @@ func (b *Bytes) Flush() error {
 	return b.flush()
 }
 
-// Map gives some of the bytes up to the last Flush without copying them, and a function that ends their use. It returns an
+// Map returns some of the bytes up to the last Flush without copying them, and a function that ends their use. It returns an
 // error that wraps errors.ErrUnsupported if they are in memory, or the system cannot do it.
 func (b *Bytes) Map(from, size int64) ([]byte, func() error, error) {
 	m, ok := b.file.(durable.Mapper)

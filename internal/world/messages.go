@@ -48,7 +48,7 @@ func Said(id, parent, text string) string {
 	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":%q}}`, id, parent, text)
 }
 
-// Messages gives the messages that the model would see at the leaf, as JSON.
+// Messages returns the messages that the model would see at the leaf, as JSON.
 func (w *World) Messages(s *store.Session, opt store.ContextOptions) []string {
 	w.Helper()
 	c, err := s.Context(w.Context(), s.Leaf(), opt)
@@ -61,7 +61,7 @@ func (w *World) Messages(s *store.Session, opt store.ContextOptions) []string {
 	return list
 }
 
-// Texts gives the contents of the messages that the model would see at the leaf.
+// Texts returns the contents of the messages that the model would see at the leaf.
 func (w *World) Texts(s *store.Session) []string {
 	w.Helper()
 	list := []string{}

@@ -74,14 +74,14 @@ func NewIn(t *testing.T, home string, change ...func(*World)) *World {
 	return w
 }
 
-// Reopen gives another store of the same machine, as a second process would have it.
+// Reopen returns another store of the same machine, as a second process would have it.
 func (w *World) Reopen() *store.Store {
 	s := store.New(store.Options{Machine: w.Machine(), State: w.State})
 	w.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
-// Machine gives another machine with the same places.
+// Machine returns another machine with the same places.
 func (w *World) Machine() *place.Machine {
 	opt := Options(w.Home, w.FS)
 	opt.Env.WorkDir, opt.Env.Terminal = w.CWD, w.Terminal
@@ -109,7 +109,7 @@ func Options(home string, fs durable.FS) place.Options {
 	}
 }
 
-// Store gives a store with only a home folder, for child processes and benchmarks.
+// Store returns a store with only a home folder, for child processes and benchmarks.
 func Store(home string) *store.Store {
 	return store.New(store.Options{Machine: place.New(Options(home, durable.OS{}))})
 }
@@ -150,7 +150,7 @@ func (c *Counter) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Write gives the options of every session of the world: opt with its clock, ids, observer and log.
+// Write returns the options of every session of the world: opt with its clock, ids, observer and log.
 func (w *World) Write(opt store.WriteOptions) store.WriteOptions {
 	if opt.Random == nil {
 		opt.Random = &w.chance
@@ -180,10 +180,10 @@ func (w *World) Now() time.Time {
 	return w.now
 }
 
-// Logged gives what was logged so far.
+// Logged returns what was logged so far.
 func (w *World) Logged() string { return w.logs.String() }
 
-// Events gives the events so far, and forgets them.
+// Events returns the events so far, and forgets them.
 func (w *World) Events() []store.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,7 +192,7 @@ func (w *World) Events() []store.Event {
 	return list
 }
 
-// Told gives the kinds of events so far, and forgets them.
+// Told returns the kinds of events so far, and forgets them.
 func (w *World) Told() []store.EventKind {
 	var kinds []store.EventKind
 	for _, e := range w.Events() {
@@ -237,7 +237,7 @@ func (w *World) View(path string, opt store.OpenOptions) *store.Session {
 	return w.Closing(w.Open(w.Context(), path, opt))
 }
 
-// At gives a path in the home folder.
+// At returns a path in the home folder.
 func (w *World) At(name string) string { return filepath.Join(w.Home, filepath.FromSlash(name)) }
 
 // Put writes a file in the home folder and gives its path.
@@ -268,7 +268,7 @@ func (w *World) AppendPlain(path, text string) {
 	w.Must(f.Close())
 }
 
-// ReadLines gives the lines of a file.
+// ReadLines returns the lines of a file.
 func (w *World) ReadLines(path string) []string {
 	w.Helper()
 	b, err := os.ReadFile(path)

@@ -15,7 +15,7 @@ import (
 // ErrNotEntry: a record is not exactly one entry.
 var ErrNotEntry = errors.New("the record is not one entry")
 
-// Parse gives the JSON values of a text, line by line, unchanged. What is not JSON is skipped; values that share a
+// Parse returns the JSON values of a text, line by line, unchanged. What is not JSON is skipped; values that share a
 // line are all given.
 func Parse(text []byte) [][]byte {
 	var list [][]byte
@@ -25,7 +25,7 @@ func Parse(text []byte) [][]byte {
 	return list
 }
 
-// Values gives the JSON values of one line, up to the first error.
+// Values returns the JSON values of one line, up to the first error.
 func Values(line []byte) (list [][]byte) {
 	for at := rawjson.SkipSpace(line, 0); at < len(line); at = rawjson.SkipSpace(line, at) {
 		end, err := rawjson.Skip(line, at)

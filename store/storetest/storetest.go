@@ -195,7 +195,7 @@ func (s *suite) listed(cwd string, want ...session.ID) {
 	}
 }
 
-// bytes gives the content of a log.
+// bytes returns the content of a log.
 func (s *suite) bytes(path string) string {
 	s.Helper()
 	l, err := s.b.Locate(path)
@@ -207,7 +207,7 @@ func (s *suite) bytes(path string) string {
 	return string(all)
 }
 
-// records gives the entries of a session in the dialect's own JSON.
+// records returns the entries of a session in the dialect's own JSON.
 func (s *suite) records(sess *store.Session) (list [][]byte) {
 	s.Helper()
 	for e := range sess.Tree().Entries() {

@@ -134,7 +134,7 @@ func (s *suite) used(e session.Entry, by store.Answer) {
 	}
 }
 
-// spell gives parts as texts, without what some formats have no place for: the type of a picture, the tool of a result.
+// spell returns parts as texts, without what some formats have no place for: the type of a picture, the tool of a result.
 func spell(parts []session.Part) (list []string) {
 	for _, p := range parts {
 		switch p := p.(type) {

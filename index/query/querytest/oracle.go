@@ -48,7 +48,7 @@ func (q Query) Text() string {
 	return strings.Join(parts, " ")
 }
 
-// quoted says whether the term can be spelled only in quotes.
+// quoted reports whether the term can be spelled only in quotes.
 func (t Term) quoted() bool {
 	return strings.ContainsFunc(t.Body, unicode.IsSpace) || strings.ContainsAny(t.Body, `"*`) || strings.HasPrefix(t.Body, "-")
 }
@@ -67,7 +67,7 @@ func (q Query) Substrings() (sub Query, ok bool) {
 	return q, ok
 }
 
-// Matches says whether an entry with these texts is found.
+// Matches reports whether an entry with these texts is found.
 func (q Query) Matches(texts []query.Text) bool {
 	occurs := func(f func(string) bool) bool {
 		for _, t := range texts {

@@ -133,7 +133,7 @@ func Cursor(p *index.Position) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
-// ReadCursor gives the position in an order that a text stands for; nil for "".
+// ReadCursor returns the position in an order that a text stands for; nil for "".
 func ReadCursor(text string, o index.Order) (*index.Position, error) {
 	if text == "" {
 		return nil, nil

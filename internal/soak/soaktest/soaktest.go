@@ -71,7 +71,7 @@ func Main(m interface{ Run() int }) int {
 // Every reports whether a test that takes long runs all of its cases, as in CI and in a soak. In plain `go test` it runs a part of them.
 func Every() bool { return os.Getenv(EnvCI) != "" || os.Getenv(EnvTime) != "" }
 
-// Part gives the number of cases or rounds: all if every case runs, otherwise a part of them.
+// Part returns the number of cases or rounds: all if every case runs, otherwise a part of them.
 func Part(all, part int) int {
 	if Every() {
 		return all
@@ -79,7 +79,7 @@ func Part(all, part int) int {
 	return part
 }
 
-// Share gives the cases of a list that a test runs: all if every case runs, otherwise every nth. The name of the test decides which, so that
+// Share returns the cases of a list that a test runs: all if every case runs, otherwise every nth. The name of the test decides which, so that
 // tests of one list share it.
 func Share[T any](t testing.TB, list []T, nth int) []T {
 	if Every() {
@@ -158,7 +158,7 @@ func (c *Counts) write(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Size gives the size of something that a test makes: the usual one, or in a soak a larger one.
+// Size returns the size of something that a test makes: the usual one, or in a soak a larger one.
 func Size(usual, soak int) int {
 	if os.Getenv(EnvTime) != "" {
 		return soak
@@ -169,10 +169,10 @@ func Size(usual, soak int) int {
 // Soaking reports whether the test has time for more than its usual rounds.
 func (c *Counts) Soaking() bool { return c.limit > 0 }
 
-// Seed gives n in plain go test, and another number in each pass of a soak.
+// Seed returns n in plain go test, and another number in each pass of a soak.
 func (c *Counts) Seed(n uint64) uint64 { return n + c.seed<<20 }
 
-// Rounds gives the numbers of the rounds: the usual ones, few in short mode, and in a soak as many as the time allows, but at
+// Rounds returns the numbers of the rounds: the usual ones, few in short mode, and in a soak as many as the time allows, but at
 // least one. It ends when the test has failed, and says in which round.
 func (c *Counts) Rounds(usual, few int) iter.Seq[int] {
 	most := usual

@@ -17,7 +17,7 @@ func setKey(filter []byte, key uint64, probes int) {
 	}
 }
 
-// hasKey looks a key up. A bit that is not set counts only if the checksum of its block is right.
+// hasKey reports whether the filter may have a key. A bit that is not set counts only if the checksum of its block is right.
 func (c *Kept) hasKey(key uint64, probes int) bool {
 	size := len(c.Sig) - twoSize
 	if size < blockSize {
@@ -37,14 +37,14 @@ func (c *Kept) hasKey(key uint64, probes int) bool {
 // blockOf returns where the block of a key begins in a filter of that size.
 func blockOf(size int, key uint64) int { return int(key>>32*uint64(size/blockSize)>>32) * blockSize }
 
-// Unknown says that the signature excludes nothing: it had too many keys, or is of another version.
+// Unknown reports whether the signature excludes nothing: it had too many keys, or is of another version.
 func (c *Kept) Unknown() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagAll != 0 }
 
 // HasWord reports whether the chunk may contain the word with that key; see word.Key. The false-positive rate is about 1/64.
 func (c *Kept) HasWord(key uint64) bool { return c.hasKey(key, wordProbes) }
 
-// HasGram reports whether the chunk may contain what any of the other keys of package word stands for. The false-positive rate
-// is about 1/16.
+// HasGram reports whether the chunk may contain what one of the other keys of package word stands for. The false-positive rate is about
+// 1/16.
 func (c *Kept) HasGram(key uint64) bool { return c.hasKey(key, gramProbes) }
 
 // HasBigram reports whether the chunk contains the bigram with that number; see word.ASCIIBigram.

@@ -16,8 +16,8 @@ type Log struct {
 	Stamp Stamp
 	// Summary is what lists show.
 	Summary Summary
-	// Chunks are signatures, and IDs hashes of the ids of each chunk's entries. They are input for Put; EachChunk and IDs
-	// return them.
+	// Chunks are signatures, and IDs hashes of the ids of each chunk's entries. They are input for Put; EachChunk and Index.IDs return
+	// them.
 	Chunks []Chunk
 	IDs    [][]uint32
 	// Facts and Before are for a Shared index, whose logs always have Facts; an Index does not keep them.
@@ -37,17 +37,17 @@ type Source struct {
 	Logs *Logs
 }
 
-// Catalogue is all that is known at one moment. It must not be changed.
+// Catalogue is everything that is known at one moment. It must not be changed.
 type Catalogue struct {
 	// Sources are in the order of their keys.
 	Sources []Source
 
 	generation uint64 // of the file of signatures
-	signatures int64  // bytes of that file that count
-	tail       tail   // of its own file, if it has one
+	signatures int64  // number of bytes of that file that count
+	tail       tail   // the end of the catalogue's own file, if it has one
 
 	pool *pool // of all sources
-	live int   // bytes of records in the pool that count
+	live int   // number of bytes of records in the pool that count
 	// stale: the table may have strings that no record has.
 	stale bool
 }
@@ -87,7 +87,7 @@ func (c *Catalogue) with(updates []Update) *Catalogue {
 	next := &Catalogue{Sources: slices.Clone(c.Sources), generation: c.generation, signatures: c.signatures, live: c.live, stale: c.stale}
 	w := newWriter(c.pool)
 	for len(updates) > 0 {
-		// Updates of one source mostly come together, and are applied in one pass.
+		// Updates of one source usually come together, and are applied in one pass.
 		n := 1
 		for n < len(updates) && updates[n].Source == updates[0].Source && !updates[n].Forget {
 			n++
@@ -131,7 +131,7 @@ func (c *Catalogue) update(w *poolWriter, key string, updates []Update) {
 			changes = append(changes, change{name, nil})
 		}
 	}
-	// Stable: the last of several changes to one log wins.
+	// A stable sort, so that the last of several changes to one log wins.
 	sorting.By(changes, func(a, b change) int { return strings.Compare(a.name, b.name) })
 	refs, from := make([]ref, 0, before.Len()+len(changes)), 0
 	for k, ch := range changes {
@@ -165,7 +165,7 @@ func (c *Catalogue) drop(l *Logs, i int) {
 }
 
 // replace counts the record of a log that is removed (by is nil) or put again. The record of by is counted when it is put. A log that has
-// grown mostly keeps its frequent strings; then the table is not stale.
+// grown usually keeps its frequent strings; then the table is not stale.
 func (c *Catalogue) replace(l *Logs, i int, by *Log) {
 	stale := c.stale
 	c.drop(l, i)
@@ -175,7 +175,7 @@ func (c *Catalogue) replace(l *Logs, i int, by *Log) {
 	}
 }
 
-// packed returns the catalogue with a new pool that has nothing else.
+// packed returns the catalogue with a new pool that has only the records that count.
 func (c *Catalogue) packed() *Catalogue {
 	next := &Catalogue{Sources: slices.Clone(c.Sources), generation: c.generation, signatures: c.signatures, live: c.live}
 	w := newWriter(nil)
@@ -211,7 +211,7 @@ func newWriter(p *pool) *poolWriter {
 	for i, s := range w.before.table {
 		w.numbers[s] = uint64(i)
 	}
-	w.table, w.before.pages = slices.Clip(w.before.table), slices.Clip(w.before.pages) // other catalogues have the same
+	w.table, w.before.pages = slices.Clip(w.before.table), slices.Clip(w.before.pages) // other catalogues share them
 	return w
 }
 

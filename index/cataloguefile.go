@@ -10,13 +10,15 @@ import (
 	"math"
 )
 
-// The file of the catalogue: a line that names it, the version, the length of what follows and its checksum; then the sources, each
+// The file of the catalogue has a line that names it, the version, the length of what follows and its checksum; then the sources, each with
+// its key, the number of its logs and their records; then the table of frequent strings. Numbers are varints; strings and records are
+// preceded by their length. A record that did not change is written as it was read. Entries may follow; see journal.go.
 // with its key, the number of its logs and their records; then the table of frequent strings. Numbers are varints, strings and
 // records are preceded by their length. A record that did not change is written as it was read. Entries may follow; see journal.go.
 const (
 	catalogueMagic = "treeline catalogue\n"
-	// There is no migration: a file of another version is rebuilt from the logs. Every change of the encoding, or of the
-	// meaning of what is encoded, takes the next number.
+	// There is no migration: a file of another version is rebuilt from the logs. Increase it with every change of the encoding, or of the
+	// meaning of what is encoded.
 	catalogueVersion = 12
 	catalogueHead    = len(catalogueMagic) + 4 + 8 + 4
 )
@@ -71,7 +73,7 @@ func encodeCatalogue(c *Catalogue) io.Reader {
 	return io.MultiReader(readers...)
 }
 
-// appendRecords adds the bytes of all records. Those that are neighbours in memory are one part.
+// appendRecords adds the bytes of all records. Records that are neighbours in memory become one part.
 func (l *Logs) appendRecords(parts []string) []string {
 	if l.Len() == 0 {
 		return parts

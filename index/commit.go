@@ -16,12 +16,12 @@ import (
 // errBusy says that another process holds the lock.
 var errBusy = errors.New("another process is using it")
 
-// lostFor is how many commits after a failed one stay in memory before writing is tried again: the disk may have room by then.
+// lostFor is how many commits after a failed one stay in memory before the next attempt to write: the disk may have room by then.
 const lostFor = 32
 
-// Commit writes what was put. If the folder cannot be written or locked, it sends one notice and the index continues in
-// memory for some time; that is not an error. If another process is busy, the next Commit tries again. The error is the cause of the
-// cancellation of ctx. Other methods block while Commit waits for another process.
+// Commit writes what was put. If the folder cannot be written or locked, it sends one notice and the index continues in memory for some
+// time; that is not an error. If another process is busy, the next Commit tries again. The only error is the cause of the cancellation of
+// ctx. Other methods block while Commit waits for another process.
 func (x *Index) Commit(ctx context.Context) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -83,12 +83,13 @@ func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// commit merges what is staged into the files; the lock is held. It writes the signatures, then the catalogue that names
-// them, and then removes the file that it no longer names. A reader, also after a crash, has a catalogue whose signatures
-// exist, or detects that they do not.
+// commit merges what is staged into the files; the lock is held. It writes the signatures, then the catalogue that names them, and then
+// removes the file that it no longer names. A reader, even after a crash, has a catalogue whose signatures exist, or detects that they do
+// not.
 func (x *Index) commit() error {
 	x.sweep()
-	// A catalogue is replaced by a rename, so a new one is another file, or it grows. If there was none, there may be one by now.
+	// A catalogue is replaced by a rename or grows, so a changed one has another identity or size. If there was none, there may be one by
+	// now.
 	if x.seen == (durable.Info{}) || !x.unchanged() {
 		x.reread()
 	}
@@ -96,12 +97,12 @@ func (x *Index) commit() error {
 	if err != nil {
 		return err
 	}
-	// As late as possible: it stays if the signatures cannot be written.
+	// As late as possible: whatever is in the way stays if the signatures cannot be written.
 	if err := x.makeRoom(); err != nil {
 		return err
 	}
 	if next.stale {
-		next = next.packed() // its texts go with a log
+		next = next.packed() // the texts of removed logs must go
 	}
 	if !x.journal(next) {
 		info, err := durable.Replace(x.fs, x.path(catalogueName), 0o600, encodeCatalogue(next))
@@ -112,11 +113,11 @@ func (x *Index) commit() error {
 	}
 	old, path := x.kept.generation, x.path(signaturesName(next.generation))
 	if old != next.generation || x.kept.signatures != next.signatures {
-		// If it cannot be opened now, its signatures are unknown, and logs are searched as a whole.
+		// If the file cannot be opened now, its signatures are unknown, and logs are searched as a whole.
 		_ = x.sigs.open(x.fs, path, next.signatures)
 	}
-	// Held pieces are in the file now. Older catalogues still name their positions in memory; a reader that uses one learns
-	// that these signatures are lost, and looks at the logs.
+	// Held pieces are in the file now. Older catalogues still name their positions in memory: a reader that uses such a position learns
+	// that the signatures are lost, and reads the logs.
 	x.kept, x.now, x.staged, x.fresh, x.waiting, x.sigs.held = next, next, nil, 0, 0, nil
 	if old != next.generation {
 		_ = x.fs.Remove(x.path(signaturesName(old))) // otherwise sweep removes it
@@ -124,7 +125,8 @@ func (x *Index) commit() error {
 	return nil
 }
 
-// remember takes the place of commit for an index that is in memory only: it joins what is staged, and drops the signatures of logs that were
+// remember is commit for an index that is in memory only. It joins what is staged, and drops the signatures of logs that were replaced
+// since. That copies all others, so it waits until as much as they take has been put.
 // replaced since. That copies all others, so it waits until as much as they take has been put.
 func (x *Index) remember() {
 	if x.pending() < max(keepRoom, 2*x.remembered) {
@@ -155,8 +157,8 @@ func (x *Index) remember() {
 	x.remembered = x.pending()
 }
 
-// makeRoom removes a folder in the catalogue's place, or renames it if it is not empty. Anything else is replaced with the
-// catalogue. Nothing in the folder is deleted, since it may belong to the user.
+// makeRoom removes a folder at the path of the catalogue, or renames it if it is not empty. The catalogue's rename replaces anything else.
+// Nothing in the folder is deleted, since it may belong to the user.
 func (x *Index) makeRoom() error {
 	if x.odd == nil {
 		return nil
@@ -178,8 +180,8 @@ func (x *Index) makeRoom() error {
 	return nil
 }
 
-// reread reads the catalogue of another process. Pieces that staged logs have in the old file are held first, because the
-// other process may have moved them.
+// reread reads the catalogue of another process. Before that it holds the pieces that staged logs have in the old file, because the other
+// process may have moved them.
 func (x *Index) reread() {
 	for u := range x.staged {
 		for i := range x.staged[u].Put {
@@ -203,8 +205,7 @@ func (x *Index) holdAll(l *Log) error {
 		if err != nil {
 			return err
 		}
-		// Also those that are held already: pieces are written in the order of their positions, which must stay that of the
-		// log.
+		// Pieces that are held already are held again: pieces are written in the order of their positions, which must stay that of the log.
 		p.at = inMemory + int64(len(x.sigs.held))
 		x.sigs.held = append(x.sigs.held, data...)
 	}
@@ -212,13 +213,13 @@ func (x *Index) holdAll(l *Log) error {
 	return nil
 }
 
-// write appends the held pieces to the file. If less than half of the file counts, it copies all pieces to a file of the next
-// generation instead; the old one stays until the catalogue names the new one, since other processes may be reading it. It
-// returns the catalogue with the new positions, and leaves x as it is, so that staged logs keep their pieces if the commit fails.
-// next is the catalogue with all that is staged.
+// write appends the held pieces to the file. If less than half of the file counts, it instead copies all pieces to a file of the next
+// generation; the old file stays until the catalogue names the new one, since other processes may be reading it. It returns the catalogue
+// with the new positions, and leaves x as it is, so that staged logs keep their pieces if the commit fails. next is the catalogue with all
+// that is staged.
 func (x *Index) write(next *Catalogue) (*Catalogue, error) {
 	live, add := int64(0), int64(0)
-	seen := map[int64]bool{} // pieces of several logs
+	seen := map[int64]bool{} // pieces that several logs share
 	// Counted from scratch each time, so that pieces of replaced or forgotten logs need not be tracked.
 	for i := range next.Sources {
 		logs := next.Sources[i].Logs
@@ -252,7 +253,7 @@ func (x *Index) write(next *Catalogue) (*Catalogue, error) {
 		return nil, err
 	}
 	begin := m.at
-	// What follows was left by a commit that did not finish.
+	// Bytes after the end were left by a commit that did not finish.
 	if err = f.Truncate(begin); err == nil {
 		next, err = m.copy(f, next)
 	}
@@ -268,7 +269,7 @@ func (x *Index) write(next *Catalogue) (*Catalogue, error) {
 // mover copies pieces to the end of a file.
 type mover struct {
 	x   *Index
-	all bool  // not only those that are held
+	all bool  // all pieces, not only the held ones
 	at  int64 // the end of the file
 	// moved has the new positions of pieces: several logs may share one, and several updates may put one log.
 	moved    map[int64]int64
@@ -291,13 +292,13 @@ func (m *mover) copy(f durable.File, next *Catalogue) (*Catalogue, error) {
 			updates = append(updates, u)
 		}
 	} else {
-		// Again from the catalogue before: next has records that name pieces in memory, which would stay in its pool.
+		// Start again from the catalogue before: next has records that name pieces in memory, and they would stay in its pool.
 		base = m.x.kept
 		for i := range m.x.staged {
 			staged := &m.x.staged[i]
 			u := Update{Source: staged.Source, Remove: staged.Remove, Forget: staged.Forget}
 			for k := range staged.Put {
-				// A later update may have replaced or removed it: what counts is in next.
+				// A later update may have replaced or removed the log: next has what counts.
 				l, ok := next.Log(staged.Source, staged.Put[k].Name)
 				if !ok {
 					continue
@@ -339,7 +340,7 @@ func (m *mover) move(l *Log) {
 		}
 		data, err := m.x.sigs.read(*p, &m.buf)
 		if err != nil {
-			l.lose() // what was already copied is garbage until all pieces are copied again
+			l.lose() // what was already copied is garbage until the next copy of all pieces
 			return
 		}
 		m.moved[p.at] = m.at
@@ -349,9 +350,9 @@ func (m *mover) move(l *Log) {
 	}
 }
 
-// sweep removes what crashes left: temporary files, and signatures that no catalogue names. The lock is held, so no process
-// uses them. It runs before anything is written, so that a full disk has room again. Signatures are removed only while the
-// catalogue is the one that was read, since another one may name them.
+// sweep removes what crashes left: temporary files, and signatures that no catalogue names. The lock is held, so no process uses them. It
+// runs before anything is written, so that a full disk has room again. Signatures are removed only if the catalogue is the one that was
+// read, since a newer one may name them.
 func (x *Index) sweep() {
 	entries, err := x.fs.ReadDir(x.opt.Dir)
 	if err != nil {
@@ -368,8 +369,8 @@ func (x *Index) sweep() {
 	}
 }
 
-// unchanged reports whether the catalogue in the folder is the one that was read or written last. The change time of a file
-// that was written here is unknown; see durable.Replace.
+// unchanged reports whether the catalogue in the folder is the one that was last read or written. The change time of a file that was
+// written here is unknown; see durable.Replace.
 func (x *Index) unchanged() bool {
 	info, err := x.fs.Stat(x.path(catalogueName))
 	if x.seen.Changed == 0 {

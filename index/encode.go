@@ -18,7 +18,7 @@ func (w *writer) uvarint(v uint64) { w.data = binary.AppendUvarint(w.data, v) }
 
 func (w *writer) varint(v int64) { w.data = binary.AppendVarint(w.data, v) }
 
-// flagsOf is a number with a bit for each flag that is set.
+// flagsOf returns a number with a bit for each flag that is set.
 func flagsOf(list ...bool) (n uint64) {
 	for i, on := range list {
 		if on {
@@ -31,7 +31,7 @@ func flagsOf(list ...bool) (n uint64) {
 //go:noinline // its copies took 9.7 KB
 func (w *writer) string(s string) { w.uvarint(uint64(len(s))); w.data = append(w.data, s...) }
 
-// shared writes a frequent string as its number in the table. Without a table it is written as it is.
+// shared writes a frequent string as its number in the table. Without a table it writes the string.
 func (w *writer) shared(s string) {
 	if w.numbers == nil {
 		w.string(s)
@@ -46,7 +46,7 @@ func (w *writer) shared(s string) {
 	w.uvarint(n)
 }
 
-// numbersOf writes what a summary counts. Tokens and cost are left out if all are 0, which a flag of the log says.
+// numbersOf writes the numbers of a summary. Tokens and cost are left out if all are 0; a flag of the log says so.
 func (w *writer) numbersOf(s *Summary) {
 	for _, n := range []int{s.Version, s.Messages, s.Entries, s.Branches, s.Problems} {
 		w.varint(int64(n))
@@ -77,10 +77,10 @@ func (w *writer) float(f float64) {
 	w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(f))
 }
 
-// reader decodes. After an impossible value bad is set, and all further values are zero.
+// reader decodes. After an impossible value it sets bad, and all further values are zero.
 type reader struct {
 	text string
-	at   int // what is before was read
+	at   int // position of the next byte
 	bad  bool
 	// alone: there is no table of frequent strings.
 	alone bool
@@ -99,7 +99,7 @@ func (r *reader) fail() {
 	r.bad, r.at = true, len(r.text)
 }
 
-// left is how many bytes are left.
+// left returns how many bytes are left.
 func (r *reader) left() int { return len(r.text) - r.at }
 
 func (r *reader) uvarint() uint64 {
@@ -121,8 +121,8 @@ func (r *reader) varint() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// count reads a number of elements, each of at least so many bytes. A count that the rest has no room for is damage, so
-// nothing is allocated for it.
+// count reads a number of elements, each of at least so many bytes. A count that does not fit into the rest is damage, so nothing is
+// allocated for it.
 func (r *reader) count(least int) int {
 	n := r.uvarint()
 	if n > uint64(r.left()/least) {
@@ -165,7 +165,7 @@ func (r *reader) shared() string {
 	return r.table[n]
 }
 
-// numbersOf reads what writer.numbersOf wrote; used says that tokens and cost follow.
+// numbersOf reads what writer.numbersOf wrote; used means that tokens and cost follow.
 func (r *reader) numbersOf(s *Summary, used bool) {
 	s.Version, s.Messages, s.Entries = int(r.varint()), int(r.varint()), int(r.varint())
 	s.Branches, s.Problems = int(r.varint()), int(r.varint())

@@ -1,4 +1,5 @@
-// Package index keeps what was derived from logs, so that lists and searches need not read them again: a catalogue with a
+// Package index keeps data that is derived from logs, so that lists and searches need not read them again: a catalogue with a summary of
+// each session, and signatures that tell which words may occur in which chunk of a log.
 // summary of each session, and signatures that say which words may occur in which chunk of a log.
 //
 // Everything here can be deleted at any time. The index knows neither formats nor places: its caller lists the logs, compares
@@ -14,25 +15,24 @@
 //	lock               held (flock) by the process that changes the two others
 //	rows/              what agents' own lists show, a file for each folder of logs (Rows); written without the lock
 //
-// Texts of sessions (titles, first prompts, models, working directories) are in the catalogue only, so that they disappear
-// with the next update after they disappear from the logs; a catalogue is not added to if a text is gone. Rows hold texts for programs that ask for an agent's own list;
-// they disappear with the next list of their folder, or once a log of the folder is gone. Signatures hold hashes and no text.
-// When less than half of the signatures count, those are copied to a file with the next number.
+// Texts of sessions (titles, first prompts, models, working directories) are only in the catalogue, so that they disappear with the next
+// update after they disappear from the logs; a text that is gone makes the next commit write the whole catalogue. Rows hold texts for
+// programs that ask for an agent's own list; they disappear with the next list of their folder, or once a log of the folder is gone.
+// Signatures hold hashes and no text. When less than half of the signatures count, those are copied to a file with the next number.
 //
 // # Crashes and concurrent processes
 //
-// Nothing is synced: the checksums detect what a crash leaves, and it is made again. A process that changes the files takes
-// the lock, reads the catalogue again if another process has changed it, and replaces it or adds its own updates. Signatures
-// are appended first, after the last byte that the catalogue knows of; what a crash left there is truncated. Every summary
-// has the stamp of the log that it was made from, so it does not matter which process wins: an outdated summary is detected
-// at the next refresh.
+// Nothing is synced: the checksums detect what a crash damages, and it is made again. A process that changes the files takes the lock,
+// reads the catalogue again if another process has changed it, and replaces it or adds its own updates. Signatures are appended first,
+// after the last byte that the catalogue knows of; bytes that a crash left there are truncated. Every summary has the stamp of the log that
+// it was made from, so it does not matter which process wins: an outdated summary is detected at the next refresh.
 //
 // If the folder cannot be written or locked, the index works in memory.
 //
 // # Signatures
 //
-// A Signer makes a signature for about every 64 KB of a log: a Bloom filter over the keys of package word. Package query asks
-// it which chunks may contain a match (Kept implements query.Signature). Short logs that are read together share a signature
+// A Signer makes a signature for about every 64 KB of a log: a Bloom filter over the keys of package word. Package query uses it to find
+// the chunks that may contain a match (Kept implements query.Signature). Short logs that are read together share a signature
 // (Update.Together).
 package index
 
@@ -54,10 +54,9 @@ import (
 
 // Options say where an Index is kept. The zero value keeps it in memory.
 type Options struct {
-	// Dir is the folder, created by the first Commit; "" keeps nothing.
+	// Dir is the folder, which the first Commit creates; "" keeps the index in memory.
 	Dir string
-	// Notice receives messages for people about the files: that they are rebuilt, or cannot be kept. Each is sent once. It
-	// may be nil.
+	// Notice receives messages for users about the files: that they are rebuilt, or cannot be kept. Each is sent once. It may be nil.
 	Notice func(string)
 	// LockWait is how long Commit waits for another process; 0 means 2 seconds.
 	LockWait time.Duration
@@ -106,13 +105,13 @@ type Index struct {
 	seen   durable.Info // of the file
 	now    *Catalogue   // kept with all updates of staged but the last fresh ones
 	staged []Update
-	fresh  int // updates at the end of staged that are not in now
+	fresh  int // number of updates at the end of staged that are not in now
 	// waiting counts the logs in staged.
 	waiting int
 	sigs    signatures
-	odd     error // what stands in the catalogue's place is not a file; Commit moves it
-	lost    bool  // the index cannot be kept: reported, and tried again after some commits
-	missed  int   // commits since
+	odd     error // what is at the catalogue's path is not a file; Commit moves it
+	lost    bool  // the index cannot be kept: this was reported, and is tried again after some commits
+	missed  int   // number of commits since then
 	// damaged: damage in the signatures was reported.
 	damaged bool
 	// remembered is how many bytes the last remember kept.
@@ -131,14 +130,14 @@ type Update struct {
 	Source string
 	// Put are logs that are new or changed.
 	Put []Log
-	// Together, if set, is the signature of all logs in Put. They have no chunks of their own with signatures: one that has text
-	// has one chunk, which says where. A short log alone would need a signature nearly as large as that of ten.
+	// Together, if set, is the signature of all logs in Put. They then have no chunks of their own with signatures: a log that has text has
+	// one chunk, which says where. A short log alone would need a signature nearly as large as that of ten.
 	Together *Chunk
 	// Remove names logs that are gone.
 	Remove []string
 	// Forget removes the whole source before anything is put.
 	Forget bool
-	// Compare are groups that a Shared index is to have compared after this update, and Compared those that were compared for it.
+	// Compare are groups that a Shared index must have compared after this update, Compared those that were compared for it.
 	Compare, Compared []Group
 }
 
@@ -186,7 +185,7 @@ func (x *Index) Pending() int {
 }
 
 func (x *Index) pending() int {
-	const usual = 1000 // of what is known of a log
+	const usual = 1000 // bytes of a log's record
 	return len(x.sigs.held) + usual*x.waiting
 }
 
@@ -221,8 +220,8 @@ func (x *Index) readOnce(tries int) {
 	x.sigs.close()
 	data, info, err := x.readFile(x.path(catalogueName))
 	x.seen = info
-	// No notice: every index begins like this. With ENOTDIR a part of the path is a file; Commit reports that when it cannot
-	// create the folder.
+	// No notice: every index begins like this. With ENOTDIR a part of the path is a file; Commit reports that when it cannot create the
+	// folder.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		x.kept.generation = x.unused()
 		return
@@ -250,8 +249,8 @@ func (x *Index) readOnce(tries int) {
 	x.kept = c
 }
 
-// unused returns the first generation without a file. Existing files may be in use by other processes, or named, with
-// another length, by a catalogue that could not be read.
+// unused returns the first generation without a file. Existing files may be in use by other processes, or a catalogue that could not be
+// read may name them with another length.
 func (x *Index) unused() (next uint64) {
 	entries, err := x.fs.ReadDir(x.opt.Dir)
 	if err != nil {

@@ -8,16 +8,17 @@ import (
 	"unsafe"
 )
 
-// After the catalogue, its file has entries of what was put since. An entry has its length and a checksum that continues the one before
-// it; then how far the signatures count, the strings that are new in the table, and records by source. An entry that is cut off or damaged
+// After the catalogue, its file has entries of what was put since. An entry has its length and a checksum that continues the one before it;
+// then the size of the signatures that count, the new strings of the table, and records by source. For its readers the file ends at an
+// entry that is cut off or damaged, and the next commit writes all of it again. Nothing is ever truncated.
 // ends the file for its readers, and the next commit writes all of it anew. Nothing is ever truncated.
 const (
 	entryHead = 4 + 4
-	// journalMost is how many bytes of entries a file has before it is written as a whole: with more, reading it would take noticeably longer.
+	// journalMost is the most bytes of entries before the file is written as a whole: more would make reading noticeably slower.
 	journalMost = 64 << 10
 )
 
-// tail is what is known of the end of a catalogue's file.
+// tail describes the end of a catalogue's file.
 type tail struct {
 	whole   int64  // the bytes before the first entry
 	entries int64  // the bytes of all entries
@@ -25,8 +26,8 @@ type tail struct {
 	torn    bool   // something else follows
 }
 
-// journal adds what is staged to the file of the catalogue, if it is long enough and nothing that it says has to disappear. next is the
-// catalogue with it. ok is false if the file has to be written as a whole.
+// journal adds what is staged to the file of the catalogue, if the file is long enough and nothing in it has to disappear. next is the
+// catalogue with what is staged. ok is false if the file must be written as a whole.
 func (x *Index) journal(next *Catalogue) (ok bool) {
 	t := x.kept.tail
 	if t.whole <= x.opt.Whole || t.torn || x.odd != nil || next.generation != x.kept.generation || !next.extends(x.kept) || !x.addsOnly() {
@@ -43,9 +44,9 @@ func (x *Index) journal(next *Catalogue) (ok bool) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || info.Size != t.whole+t.entries || info.Ino != x.seen.Ino {
-		return false // a program that takes no lock has changed it
+		return false // a program that takes no lock changed the file
 	}
-	// If only a part is written, it is an entry that is cut off.
+	// A write that is cut short leaves an entry that is cut off.
 	if _, err = f.Write(data); err == nil {
 		info, err = f.Stat()
 	}
@@ -58,14 +59,14 @@ func (x *Index) journal(next *Catalogue) (ok bool) {
 	return true
 }
 
-// extends reports whether the pool of a catalogue is that of another one with more added to it. Equal pages are not enough: a catalogue that
-// was packed may begin with the same page, and have numbered the strings in another order.
+// extends reports whether the pool of a catalogue is another pool with more added to it. Equal pages are not enough: a catalogue that was
+// packed may begin with the same page but number the strings in another order.
 func (c *Catalogue) extends(before *Catalogue) bool {
 	return !c.stale && before.pool != nil && len(before.pool.pages) > 0 && len(c.pool.pages) >= len(before.pool.pages) &&
 		unsafe.StringData(c.pool.pages[0]) == unsafe.StringData(before.pool.pages[0])
 }
 
-// addsOnly reports whether the staged updates only add to what the file says: no log is removed, and none loses a text.
+// addsOnly reports whether the staged updates only add to the file: no log is removed, and none loses a text.
 func (x *Index) addsOnly() bool {
 	return !slices.ContainsFunc(x.staged, func(u Update) bool {
 		return u.Forget || len(u.Remove) > 0 || slices.ContainsFunc(u.Put, func(l Log) bool {
@@ -76,7 +77,7 @@ func (x *Index) addsOnly() bool {
 	})
 }
 
-// appendEntry returns the entry of updates.
+// appendEntry returns the entry for some updates.
 func appendEntry(sum uint32, before, next *Catalogue, updates []Update) []byte {
 	w := writer{data: make([]byte, entryHead)}
 	w.varint(next.signatures)
@@ -100,7 +101,7 @@ func appendEntry(sum uint32, before, next *Catalogue, updates []Update) []byte {
 	return w.data
 }
 
-// replay takes over the entries that follow the catalogue. Nothing else has it yet.
+// replay applies the entries that follow the catalogue, which is not shared yet.
 func (c *Catalogue) replay(data string) error {
 	for len(data) >= entryHead {
 		size, sum := binary.LittleEndian.Uint32(bytesOf(data)), binary.LittleEndian.Uint32(bytesOf(data)[4:])
@@ -121,7 +122,7 @@ func (c *Catalogue) replay(data string) error {
 	return nil
 }
 
-// apply takes over one entry.
+// apply applies one entry.
 func (c *Catalogue) apply(entry string) bool {
 	p, page := c.pool, len(c.pool.pages)
 	p.pages, p.size = append(p.pages, entry), p.size+len(entry)

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Logs are the logs of a source in the byte order of their names. They are kept encoded and decoded when they are asked for: of a
+// Logs are the logs of a source in the byte order of their names. They are stored encoded, and decoded when they are asked for: of a
 // hundred thousand, a list or a search needs a few. They never change. A nil pointer is an empty list.
 type Logs struct {
 	pool *pool
@@ -20,8 +20,8 @@ type Logs struct {
 // pool is the memory of the logs of a catalogue. Catalogues share it: what is in it never changes, and an update makes a pool
 // with more pages.
 type pool struct {
-	pages []string // of records
-	table []string // frequent strings; a record has their numbers
+	pages []string // pages of records
+	table []string // frequent strings; records contain their numbers
 	size  int      // bytes of all pages
 }
 
@@ -35,15 +35,14 @@ func (p *pool) record(at ref) string {
 	return rest[size:][:n]
 }
 
-// span returns the bytes of a record, with its length.
+// span returns the position of a record, with its length.
 func (p *pool) span(at ref) (page, from, to int) {
 	page, from = int(at>>32), int(uint32(at))
 	n, size := uvarintOf(p.pages[page][from:])
 	return page, from, from + size + n
 }
 
-// uvarintOf reads the length of a record and says how many bytes it took. Records were walked over when they were read, so it
-// is there.
+// uvarintOf reads the length of a record, and returns how many bytes it takes. It is there: all records were checked when they were read.
 func uvarintOf(s string) (n, size int) {
 	var v uint64
 	for i := 0; i < len(s) && i < binary.MaxVarintLen32; i++ {
@@ -55,7 +54,7 @@ func uvarintOf(s string) (n, size int) {
 	return 0, 0
 }
 
-// LogsOf makes a list of logs, which are in the order of their names. Where their chunks are is kept as it is.
+// LogsOf makes a list of logs, which must be in the order of their names. The positions of their chunks stay.
 func LogsOf(logs []Log) *Logs {
 	w := newWriter(nil)
 	refs := make([]ref, len(logs))
@@ -70,7 +69,7 @@ func (l *Logs) reader(i int) reader {
 	return reader{text: l.pool.record(l.refs[i]), table: l.pool.table}
 }
 
-// Len is how many logs there are.
+// Len returns the number of logs.
 func (l *Logs) Len() int {
 	if l == nil {
 		return 0
@@ -78,15 +77,15 @@ func (l *Logs) Len() int {
 	return len(l.refs)
 }
 
-// At decodes a log. A record that is damaged gives a log whose stamp proves nothing, so that it is read again.
+// At decodes a log. A damaged record yields a log whose stamp proves nothing, so that the log is read again.
 func (l *Logs) At(i int) *Log {
 	var log Log
 	log.Stamp.Generation = string(appendGeneration(nil, l.Read(i, &log)))
 	return &log
 }
 
-// Read is At into a log whose memory is used again. It leaves Stamp.Generation empty, since no list shows it and unpacking takes a tenth of
-// the time, and returns the generation packed.
+// Read is At into a log whose memory is reused. It leaves Stamp.Generation empty and returns the generation packed: no list shows it, and
+// unpacking takes a tenth of the time.
 func (l *Logs) Read(i int, log *Log) (generation string) {
 	r := l.reader(i)
 	*log = Log{pieces: log.pieces[:0], Summary: Summary{Models: log.Summary.Models[:0]}}
@@ -116,10 +115,10 @@ func (l *Logs) Dialects() (list []string) {
 	return list
 }
 
-// Find looks a name up; if no log has it, i is where it would be.
+// Find looks a name up; if no log has it, i is the index that it would have.
 func (l *Logs) Find(name string) (i int, ok bool) { return l.findFrom(0, name) }
 
-// findFrom is Find among the logs from a place on.
+// findFrom is Find among the logs from an index on.
 func (l *Logs) findFrom(from int, name string) (i int, ok bool) {
 	low, high := from, l.Len()
 	for low < high {
@@ -133,7 +132,7 @@ func (l *Logs) findFrom(from int, name string) (i int, ok bool) {
 	return low, low < l.Len() && l.Compare(low, name) == 0
 }
 
-// Compare compares the name of a log with another one, as strings.Compare does.
+// Compare compares the name of a log with another name, as strings.Compare does.
 func (l *Logs) Compare(i int, name string) int {
 	r := l.reader(i)
 	r.flags()
@@ -146,11 +145,11 @@ func (l *Logs) Compare(i int, name string) int {
 	return strings.Compare(dir, name)
 }
 
-// Brief is the part of a log that lists and searches ask of every one. Nothing is allocated for it.
+// Brief is the part of a log that lists and searches read of every log. It is decoded without allocation.
 type Brief struct {
 	dir, base  string
 	generation string // packed
-	// Size, Nanos, Changed and Racy are those of the stamp.
+	// Size, Nanos, Changed and Racy are fields of the stamp.
 	Size, Nanos, Changed int64
 	Racy                 bool
 	// The rest is as in a Summary.
@@ -169,7 +168,7 @@ func (l *Logs) Brief(i int) (b Brief) {
 	return b
 }
 
-// Parent returns Summary.Parent of a log. Nothing is allocated for it.
+// Parent returns Summary.Parent of a log without allocation.
 func (l *Logs) Parent(i int) string {
 	r := l.reader(i)
 	var b Brief
@@ -180,13 +179,13 @@ func (l *Logs) Parent(i int) string {
 	return r.string()
 }
 
-// NotSession reports whether the log was read and is not a session. An empty file is one that an agent is about to fill.
+// NotSession reports whether the log was read and is not a session. An empty file does not count: an agent is about to fill it.
 func (b *Brief) NotSession() bool { return !b.Session && b.Size > 0 }
 
 // Name is the name of the log.
 func (b *Brief) Name() string { return b.dir + b.base }
 
-// Active is when the session was last used, as far as its log says.
+// Active returns when the session was last used, according to its log.
 func (b *Brief) Active() (at time.Time, ok bool) {
 	if b.active.known {
 		return time.UnixMilli(b.active.ms), true
@@ -242,8 +241,8 @@ func (r *reader) time() (t packedTime) {
 	return packedTime{Time: session.Time{Text: r.stringOf(n >> 1)}}
 }
 
-// generation writes a generation. Those of files are numbers of 16 hexadecimal digits, one after the other, many of which are
-// small: they are written as such.
+// generation writes a generation. The generation of a file consists of numbers of 16 hexadecimal digits, many of which are small: these are
+// written as numbers.
 func (w *writer) generation(g string) {
 	words := len(g) / 16
 	if len(g)%16 != 0 || words > 4 || strings.Trim(g, "0123456789abcdef") != "" {
@@ -265,7 +264,7 @@ func (w *writer) generation(g string) {
 	}
 }
 
-// generation returns a generation as it was written.
+// generation reads a generation, still packed.
 func (r *reader) generation() string {
 	at := r.at
 	n := r.uvarint()
@@ -282,7 +281,7 @@ func (r *reader) generation() string {
 	return r.text[at:r.at]
 }
 
-// appendGeneration adds the generation that was packed.
+// appendGeneration appends a packed generation as text.
 func appendGeneration(dst []byte, packed string) []byte {
 	const digits = "0123456789abcdef"
 	r := reader{text: packed}
@@ -299,7 +298,7 @@ func appendGeneration(dst []byte, packed string) []byte {
 	return dst
 }
 
-// within writes a string that is mostly a part of another, which the reader has already.
+// within writes a string that is usually a part of another, which the reader has already.
 func (w *writer) within(s, other string) {
 	if at := strings.LastIndex(other, s); at >= 0 && s != "" {
 		w.uvarint(uint64(at)<<1 | 1)
@@ -332,7 +331,7 @@ const (
 	flagTask
 )
 
-// kept writes the record of a log in the order of reader.kept. What every list asks for comes first.
+// kept writes the record of a log in the order of reader.kept. The fields that every list needs come first.
 func (w *writer) kept(l *Log) {
 	s := &l.Summary
 	flags := flagsOf(l.Stamp.Racy, s.Session, l.resume != "", s.Tokens != (Tokens{}) || s.Cost != 0, s.Task)

@@ -26,8 +26,8 @@ func asciiTail(run []byte) uint64 {
 	return asciiHead(run)
 }
 
-// ends are the beginnings or the ends of a run for phrase keys: three characters, or all if there are fewer, and the rows of
-// humps at that end that are shorter, since a word of a phrase may be one. At most two are shorter than three characters.
+// ends are the beginnings or the ends of a run for phrase keys: three characters, or all if there are fewer, and any shorter rows of humps
+// at that end, since a word of a phrase may be such a row. At most two are shorter than three characters.
 type ends struct {
 	all   uint64
 	short [2]uint64
@@ -91,8 +91,8 @@ func asciiTails(run []byte, kinds word.Class) (e ends) {
 	return e
 }
 
-// addShort adds the pairs of the ends of the run before (its tail, and the shorter ones in s.tails) and the heads of this
-// one, but for the pair of the two longest. A query may ask for each of them: its words may be whole runs or rows of humps.
+// addShort adds pairs of the ends of the run before (its tail, and the shorter ones in s.tails) and the heads of this one, except the pair
+// of the two longest. A query may look for each of them: its words may be whole runs or rows of humps.
 func (s *Signer) addShort(tail uint64, head ends) {
 	for _, t := range s.tails.short[:s.tails.n] {
 		s.addPair(t, head.all)

@@ -9,8 +9,8 @@ type Resume struct {
 	From int64
 	// Head is a hash of the log's header.
 	Head uint64
-	// The rest is what the entries before From contribute. Models counts the first of the summary's models, Spells the first
-	// of its spells; Last is the spell after these as it was then. Name and Short are the last names from an entry and from a
+	// The rest is the result of the entries before From. Models is how many of the summary's models they name, Spells how many of its
+	// spells they make; Last is the spell after these as it was then. Name and Short are the last names from an entry and from a
 	// compaction, Prompt is the first prompt.
 	Messages, Models    int
 	Tokens              Tokens
@@ -19,8 +19,8 @@ type Resume struct {
 	Last                Spell
 	Has                 Has
 	Name, Short, Prompt string
-	// Recent are answers whose usage may be reported again, Totals the sums of the session so far; see session.Spender. Provider and
-	// Model are those of the last change of model.
+	// Recent are answers whose usage may be reported again, Totals the sums of the session so far; see session.Spender. Provider and Model
+	// are those of the last model change.
 	Recent, Totals  []Spent
 	Provider, Model string
 	Before          session.Before
@@ -28,7 +28,7 @@ type Resume struct {
 
 // Spent is the reported usage of an answer, or of the session so far.
 type Spent struct {
-	Of     uint64 // a hash of its name, never 0
+	Of     uint64 // hash of the answer's name, never 0
 	Tokens Tokens
 	Cost   float64
 }
@@ -94,7 +94,7 @@ func (w *writer) resume(r *Resume, s *Summary) {
 	w.ids(r.Before.Missing)
 }
 
-// like writes a string that is mostly empty or equal to another, which the reader has already.
+// like writes a string that is usually empty or equal to another, which the reader has already.
 func (w *writer) like(s, other string) {
 	switch s {
 	case "":

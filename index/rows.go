@@ -24,23 +24,24 @@ type Row struct {
 	Head, Rest []byte
 }
 
-// The rows of a folder are a file of their own in the folder "rows": a line that names it, the version, the lengths and
+// The rows of a folder are a file of their own in the folder "rows". It has a line that names it, the version, the lengths and checksums of
+// two parts, then the heads of all rows and the rests. A list without texts does not read the second part.
 // checksums of two parts, then the heads of all rows and the rests. A list without texts does not read the second part.
 const (
 	rowsDir     = "rows"
 	rowsMagic   = "treeline rows\n"
-	rowsVersion = 1 // the next number if an agent's list shows something else
+	rowsVersion = 1 // increased when the content of an agent's list changes
 	rowsHead    = len(rowsMagic) + 4 + 2*12
 )
 
-// rowsPath is the file of the rows of a folder for one list. All files of a folder begin alike.
+// rowsPath is the file of the rows of a folder for one list. The names of all files of a folder begin alike.
 func (x *Index) rowsPath(folder, list string) string {
 	sum := sha256.Sum256([]byte(folder))
 	return filepath.Join(x.opt.Dir, rowsDir, hex.EncodeToString(sum[:16])+"-"+list)
 }
 
-// Rows returns what was kept for a list of a folder, by the names of logs; without rest the rows have no Rest. It is empty if
-// nothing was kept, or if that cannot be read: then the logs are read.
+// Rows returns what was kept for a list of a folder, by the names of logs; without rest the rows have no Rest. It is empty if nothing was
+// kept or nothing can be read: then the caller reads the logs.
 func (x *Index) Rows(folder, list string, rest bool) map[string]Row {
 	rows := map[string]Row{}
 	if x.opt.Dir == "" {
@@ -103,8 +104,8 @@ func decodeRows(heads, rests []byte, rest bool, rows map[string]Row) bool {
 	return !r.bad
 }
 
-// KeepRows replaces what is kept for a list of a folder. Nothing is synced and nothing is locked: the last process wins, and
-// a row whose stamp is out of date is made again. That it cannot be kept is not an error.
+// KeepRows replaces what is kept for a list of a folder. Nothing is synced or locked: the last process wins, and a row whose stamp is out
+// of date is made again. A failure to keep the rows is not an error.
 func (x *Index) KeepRows(folder, list string, rows map[string]Row) {
 	if x.opt.Dir == "" {
 		return
@@ -112,7 +113,7 @@ func (x *Index) KeepRows(folder, list string, rows map[string]Row) {
 	x.sweepRows.Do(x.forgetStray)
 	path := x.rowsPath(folder, list)
 	if len(rows) == 0 {
-		_ = x.fs.Remove(path) // mostly it does not exist
+		_ = x.fs.Remove(path) // usually it does not exist
 		return
 	}
 	var w writer
@@ -138,7 +139,7 @@ func (x *Index) KeepRows(folder, list string, rows map[string]Row) {
 	}
 }
 
-// ForgetRows removes what is kept of a folder, because a log of it is gone: its texts go with it.
+// ForgetRows removes what is kept of a folder when a log in it is gone: its texts must go, too.
 func (x *Index) ForgetRows(folder string) {
 	if x.opt.Dir == "" {
 		return
@@ -155,7 +156,7 @@ func (x *Index) ForgetRows(folder string) {
 	}
 }
 
-// staleRows is how long rows are kept that no list asks for: a folder that is gone is never listed again.
+// staleRows is how long rows are kept that no list uses: a folder that is gone is never listed again.
 const staleRows = 30 * 24 * 60 * 60 * 1e9
 
 // forgetStray removes rows that were not written for a month, and what crashes left.

@@ -5,7 +5,9 @@ import (
 	"hash/crc32"
 )
 
-// Short logs share a signature: alone, each would need one nearly as large as that of ten, since they have most of their words
+// Short logs share a signature. Alone, each would need one nearly as large as that of ten, since they have most of their words and trigrams
+// in common. A search that cannot exclude the signature reads all of them. If one of them changes, it gets another signature, and the
+// others keep this one.
 // and trigrams in common. A search that cannot exclude the signature reads all of them. If one of them changes, it gets another
 // signature, and the others keep this one.
 //
@@ -14,13 +16,13 @@ import (
 //	directory  how many logs; of each four bytes of checksum of its name, where its text begins, and its length; the flags and
 //	           the length of the signature; two bytes of checksum for each block of it
 
-// ShortLog is the length up to which a log is short, SharedBytes the length of all logs that share a signature, about.
+// ShortLog is the length up to which a log is short, SharedBytes about the total length of the logs that share a signature.
 const (
 	ShortLog    = 32 << 10
 	SharedBytes = 2 * chunkBytes
 )
 
-// sharedName is what the checksum of a shared directory begins with. No log has such a name.
+// sharedName is the input with which the checksum of a shared directory begins. No log has such a name.
 const sharedName = "\x00shared"
 
 // holdShared encodes the signature of several logs.
@@ -66,14 +68,13 @@ type sharedPiece struct {
 	sig     []byte
 }
 
-// member is a log of a shared piece, and where its text is.
+// member is a log of a shared piece, and the position of its text.
 type member struct {
 	name     nameSum
 	from, to int64
 }
 
-// sharedIn decodes a shared piece into the memory of another one. The directory is copied before it is checked, as in
-// directoryOf.
+// sharedIn decodes a shared piece into the memory of another one. As in directoryOf, the directory is copied before it is checked.
 func sharedIn(data []byte, room *[]byte, members []member) (p sharedPiece, err error) {
 	list, rest, err := checkedDirectory(sumOf(sharedName), data, room)
 	if err != nil {
@@ -119,5 +120,5 @@ type nameSum uint32
 
 func sumOf(name string) nameSum { return nameSum(crc32.Checksum(bytesOf(name), castagnoli)) }
 
-// with is the checksum of the name and what follows it.
+// with returns the checksum of the name followed by data.
 func (n nameSum) with(data []byte) uint32 { return crc32.Update(uint32(n), castagnoli, data) }

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/index/word"
 )
 
-// spelled is the seed of hashes of runs as they are spelled, which tell whether a run is new. They are not kept.
+// spelled is the seed for hashes of runs as they are spelled, which tell whether a run is new. They are not stored.
 const spelled uint64 = 0x9e3779b97f4a7c15
 
 // trail is the end of the last run: its last three characters, its position, and, in Signer.tails, its shorter ends.
@@ -57,7 +57,7 @@ func (s *Signer) sign(text []byte) {
 
 const (
 	highs = 0x8080808080808080
-	small = 0x2020202020202020 // the bit of lower-case letters and digits that capitals do not have
+	small = 0x2020202020202020 // the bit that lower-case letters and digits have and capitals do not
 )
 
 // shortMost is the length of runs that fit in two words.
@@ -80,16 +80,16 @@ var lengths = func() (t [shortMost + 1]ofLength) {
 	return t
 }()
 
-// spread makes of three bytes what asciiHead makes.
+// spread arranges three bytes as asciiHead does.
 func spread(w uint64) uint64 { return w&0xff<<42 | w&0xff00<<13 | w>>16&0xff }
 
-// news are what shortRuns has found and not yet added, as indexes into the list of edges.
+// news is what shortRuns has found and not yet added, as indexes into the list of edges.
 type news struct {
-	runs [word.EdgeWindow/2 + 1]struct { // that may be new
+	runs [word.EdgeWindow/2 + 1]struct { // runs that may be new
 		hash uint64
 		at   int
 	}
-	ends [word.EdgeWindow/2 + 1]int // of runs that white space follows
+	ends [word.EdgeWindow/2 + 1]int // ends of runs that white space follows
 }
 
 // shortRuns adds the keys of plain runs: ASCII, at most 16 bytes, and not at the end of the text. It returns how many edges
@@ -129,7 +129,7 @@ func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail)
 	}
 	s.follow(text, list[0], list[1], last)
 	for _, r := range found.runs[:runs] {
-		if s.runs.Add(r.hash) { // it may be in the list twice
+		if s.runs.Add(r.hash) { // the run may be in the list twice
 			s.addRun((*[shortMost]byte)(text[list[r.at]:]), list[r.at+1]-list[r.at])
 		}
 	}
@@ -201,7 +201,7 @@ var spaces = func() (t [256]int) {
 	return t
 }()
 
-// follow adds the pair of an ASCII run and the run before it, if there is one.
+// follow adds the pair of the run before and an ASCII run, if there is one.
 func (s *Signer) follow(text []byte, i, j int, last trail) {
 	if last.tail != 0 && isGap(text[last.end:i]) {
 		run := text[i:j]
@@ -259,7 +259,7 @@ func (s *Signer) wideRuns(text []byte, i, to int, last trail) trail {
 			}
 		}
 		n, r := s.wide(text[i:to], single)
-		if r < 0 { // a run, which is in s.runes
+		if r < 0 { // a run, whose runes are in s.runes
 			if last.tail != 0 && isGap(text[last.end:i]) {
 				head := headsOf(s.runes, s.starts)
 				s.addPair(last.tail, head.all)

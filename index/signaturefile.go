@@ -12,7 +12,7 @@ import (
 
 // piece is the position of some chunks of one log; see appendPiece.
 type piece struct {
-	at   int64 // in the file; from inMemory on, in what is held
+	at   int64 // position in the file; from inMemory on, in held
 	size int64
 	// A log that grew keeps its pieces; its last chunk, which grew, is replaced by one in a new piece.
 	chunks int32 // the first ones that count; the rest were replaced
@@ -25,7 +25,7 @@ type piece struct {
 // inMemory is the first position of pieces that are not in the file. No file is that long.
 const inMemory = 1 << 62
 
-// held says that the piece is not in the file.
+// held reports whether the piece is not in the file.
 func (p piece) held() bool { return p.at >= inMemory }
 
 const signaturesPrefix = "signatures-"
@@ -33,15 +33,15 @@ const signaturesPrefix = "signatures-"
 // signaturesName is the name of the file of a generation.
 func signaturesName(generation uint64) string { return fmt.Sprint(signaturesPrefix, generation) }
 
-// errSignatures says that a piece is damaged.
+// errSignatures: a piece is damaged.
 var errSignatures = errors.New("the signatures are damaged")
 
 // signatures are the pieces of all logs, in the file and in memory. The index's mu guards them.
 type signatures struct {
 	file durable.File // nil if there is none
-	size int64        // bytes of it that count
+	size int64        // number of its bytes that count
 	held []byte
-	room []byte // for pieces that are looked at one after the other; the index is locked meanwhile
+	room []byte // for pieces that are read one after the other; the index is locked meanwhile
 }
 
 // open opens the file of a generation. It may be longer than size, and may be missing if size is 0.
@@ -57,7 +57,7 @@ func (s *signatures) open(fsys durable.FS, path string, size int64) error {
 		}
 		return err
 	}
-	// After a crash the catalogue may be on disk and the signatures not: nothing is synced.
+	// After a crash the catalogue may be on disk while the signatures are not: nothing is synced.
 	if info, err := f.Stat(); err != nil || info.Size < size {
 		return errors.Join(err, errSignatures, f.Close())
 	}
@@ -72,8 +72,8 @@ func (s *signatures) close() {
 	s.file, s.size = nil, 0
 }
 
-// hold encodes the chunks of logs that are put. Pieces that a log continues may have been moved by a commit since the log
-// was looked up. So each is read: at its position in another file is something else, which the checksum detects.
+// hold encodes the chunks of logs that are put. Pieces that a log continues may have been moved by a commit since the log was looked up. So
+// each is read: if another piece is at its position now, the checksum detects that.
 func (s *signatures) hold(logs []Log, together *Chunk) {
 	if together != nil {
 		s.holdShared(logs, together)
@@ -96,7 +96,7 @@ func (s *signatures) hold(logs []Log, together *Chunk) {
 	}
 }
 
-// Lost returns the log without its signatures, to be put: it stays listed, and the next refresh reads it again.
+// Lost returns the log without its signatures, for Put: it stays listed, and the next refresh reads it again.
 func (l *Log) Lost() Log {
 	lost := *l
 	lost.lose()
@@ -122,11 +122,10 @@ func (s *signatures) there(l *Log) bool {
 	return true
 }
 
-// piecesMost limits the pieces of a log that keeps growing. A search reads each of them, and each takes twelve bytes in the
-// catalogue.
+// piecesMost is the most pieces of a log that keeps growing. A search reads each of them, and each takes twelve bytes in the catalogue.
 const piecesMost = 16
 
-// join copies all pieces of a log into one; false means that one is damaged.
+// join copies all pieces of a log into one. It returns false if one is damaged.
 func (s *signatures) join(l *Log) bool {
 	var chunks []Chunk
 	var ids [][]uint32
@@ -152,7 +151,7 @@ func (s *signatures) join(l *Log) bool {
 	return true
 }
 
-// keep returns the pieces with the first n chunks.
+// keep returns the pieces of the first n chunks.
 func keep(pieces []piece, n int) []piece {
 	var list []piece
 	for _, p := range pieces {
@@ -212,8 +211,8 @@ func (x *Index) IDs(l *Log, n int, take func(from int64, hash uint32)) error {
 	return nil
 }
 
-// Continue puts the first n chunks of known before those in Chunks. The last chunk of a log that grew is left out, since it
-// was made from less text. If the pieces of known have moved when the log is put, its signatures are lost.
+// Continue puts the first n chunks of known before those in Chunks. Leave out the last chunk of a log that grew: it was made from less
+// text. If the pieces of known have moved when the log is put, its signatures are lost.
 func (l *Log) Continue(known *Log, n int) { l.pieces = keep(known.pieces, n) }
 
 // ChunkCount returns how many chunks a log has.

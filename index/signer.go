@@ -9,7 +9,8 @@ import (
 	"github.com/treeline-dev/treeline/index/word"
 )
 
-// A signature says which words may occur in a chunk of a log, so that a search need not look into most chunks. It is a Bloom
+// A signature tells which words may occur in a chunk of a log, so that a search can skip most chunks. It is a Bloom filter over hashed
+// keys, followed by a bit for each bigram of ASCII letters and digits, and a byte of flags. The keys are
 // filter over hashed keys, followed by a bit for each bigram of ASCII letters and digits, and a byte of flags. The keys are
 //   - the words of each run of word characters: every row of neighbouring humps, folded, the whole run among them;
 //   - the trigrams of each run, folded, for prefixes, substrings and regular expressions;
@@ -23,7 +24,7 @@ const (
 	wordProbes = 6 // false-positive rate about 1/64
 	gramProbes = 4 // false-positive rate about 1/16
 
-	// chunkBytes is how much of a log one signature covers, about.
+	// chunkBytes is about how much of a log one signature covers.
 	chunkBytes = 64 << 10
 
 	// slabSize is the size of the blocks in which signatures are allocated.
@@ -44,16 +45,16 @@ const (
 type Chunk struct {
 	// From is the beginning of its first record, To the end of its last.
 	From, To int64
-	// Sig and Flags hold hashes and no text. Kept asks them.
+	// Sig and Flags hold hashes and no text. Kept reads them.
 	Sig   []byte
 	Flags byte
-	// Words are the keys of words, of phrases, of rows of five characters and of characters beyond ASCII, Grams the numbers of ASCII trigrams and
-	// bigrams, in no order; see query.Keys. They are there if the Signer lists them. A chunk with too many has none.
+	// Words are the keys of words, of phrases, of rows of five characters and of characters beyond ASCII; Grams are the numbers of ASCII
+	// trigrams and bigrams. They have no order; see query.Keys. They are set if Signer.List is, unless the chunk has too many keys.
 	Words []uint64
 	Grams []uint16
 }
 
-// All says that the chunk had too many keys: anything may occur in it.
+// All reports whether the chunk had too many keys: anything may occur in it.
 func (c *Chunk) All() bool { return c.Flags&flagAll != 0 }
 
 // Odd reports whether the chunk may contain characters beyond ASCII that fold to an ASCII letter.
@@ -62,9 +63,9 @@ func (c *Chunk) Odd() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagOd
 // Signer makes the signatures of one log from its texts. The zero value is ready; Reset prepares it for the next log and
 // keeps its memory.
 type Signer struct {
-	// List fills in Chunk.Words and Chunk.Grams.
+	// List makes the Signer fill in Chunk.Words and Chunk.Grams.
 	List bool
-	// Whole does not divide logs into chunks: they share a signature; see Leave.
+	// Whole does not divide logs into chunks: several logs share a signature; see Leave.
 	Whole bool
 
 	chunks []Chunk
@@ -109,8 +110,8 @@ func (s *Signer) clear() {
 	s.flags, s.open = 0, false
 }
 
-// Add adds one text of the record at [from, to). Records must come in the order of the log, with all texts of one record
-// together. Nothing of text is kept.
+// Add adds one text of the record at [from, to). Records must come in the order of the log, and all texts of one record together. Add keeps
+// nothing of text.
 func (s *Signer) Add(text []byte, from, to int64) {
 	// All texts of a record belong to one chunk, because the terms of a query may be spread over them.
 	if s.open && !s.Whole && from >= s.to && from-s.from >= chunkBytes {
@@ -125,15 +126,14 @@ func (s *Signer) Add(text []byte, from, to int64) {
 	}
 }
 
-// Leave ends a log without ending its signature, which the next log shares; see Update.Together. It returns where the texts of
-// the log are; ok is false if it has none.
+// Leave ends a log without ending its signature, which the next log shares; see Update.Together. It returns the range of the log's texts;
+// ok is false if it has none.
 func (s *Signer) Leave() (from, to int64, ok bool) {
 	ok, s.open = s.open, false
 	return s.from, s.to, ok
 }
 
-// Together returns the signature of the logs since the last one, and begins another. It is valid until the next
-// call.
+// Together returns the signature of the logs since the last call, and begins another. It is valid until the next call.
 func (s *Signer) Together() *Chunk {
 	s.chunks, s.slab = s.chunks[:0], s.slab[:0]
 	s.cut()
@@ -183,7 +183,7 @@ func (s *Signer) cut() {
 	s.clear()
 }
 
-// listGrams lists the ASCII trigrams and bigrams that occur, after fill.
+// listGrams returns the ASCII trigrams and bigrams that occur, after fill.
 func (s *Signer) listGrams() (list []uint16) {
 	add := func(first int, w uint64) {
 		for ; w != 0; w &= w - 1 {
@@ -211,7 +211,7 @@ func (s *Signer) fill(two, filter []byte) {
 		if w == 0 {
 			continue
 		}
-		// The bigrams of longer runs are those of their trigrams.
+		// The bigrams of longer runs follow from their trigrams.
 		s.two[i/word.Ranks] |= 1 << (i % word.Ranks)
 		s.two[i%word.Ranks] |= w
 		for ; w != 0; w &= w - 1 {
@@ -276,7 +276,7 @@ func (s *Signer) addLongs(low []byte) {
 	}
 }
 
-// addWords adds every row of neighbouring humps, which begin at these bytes: 36 rows at most, see word.HumpsMost.
+// addWords adds every row of neighbouring humps, which begin at these bytes: at most 36 rows; see word.HumpsMost.
 func (s *Signer) addWords(low []byte, starts []int) {
 	for i := range starts {
 		for j := i; j < len(starts); j++ {
@@ -291,9 +291,9 @@ func (s *Signer) addWords(low []byte, starts []int) {
 	}
 }
 
-// wide adds the keys of a run with characters beyond ASCII, or of one such character that is not a word character. It
-// returns how many bytes it took, and that character, otherwise -1. The folded run is then in s.runes, and the starts of its
-// humps, counted in characters, in s.starts.
+// wide adds the keys of a run with characters beyond ASCII, or of one such character that is not a word character. It returns how many
+// bytes it took, and that character or -1. The folded run is then in s.runes, and the starts of its humps, counted in characters, in
+// s.starts.
 func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 	s.runes = s.runes[:0]
 	for n < len(text) {
@@ -310,7 +310,7 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 	}
 	s.starts = word.Humps(s.starts[:0], s.runes)
 	low, hump := s.folded[:0], 0
-	var starts [word.HumpsMost]int // as s.starts, counted in bytes
+	var starts [word.HumpsMost]int // like s.starts, but counted in bytes
 	for i, r := range s.runes {
 		f := word.Fold(r)
 		if r >= utf8.RuneSelf && f < utf8.RuneSelf {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Spell is a part of a session in which at most one model answered, within a quarter of an hour. Quarters are fine enough to
-// assign every spell to a day in any time zone.
+// Spell is a part of a session, within a quarter of an hour, in which at most one model answered. Quarters are fine enough to assign every
+// spell to a day in any time zone.
 type Spell struct {
 	// Quarter counts the quarters of an hour since 1970; 0 if the messages have no time.
 	Quarter int64
@@ -30,8 +30,7 @@ func (s *Spell) Start() (at time.Time, ok bool) {
 	return time.Unix(s.Quarter*int64(quarter/time.Second), 0), s.Quarter != 0
 }
 
-// Spells are the spells of a session in the order of its log, encoded: every list reads the catalogue, and only statistics
-// look into them.
+// Spells are the encoded spells of a session, in the order of its log: every list reads the catalogue, but only statistics decode them.
 type Spells string
 
 // EncodeSpells encodes a list.
@@ -66,7 +65,7 @@ const (
 	spellCost
 )
 
-// spell writes a spell in the order of reader.spell. Its quarter is near that of the one before.
+// spell writes a spell in the order of reader.spell. Its quarter is usually near that of the spell before.
 func (w *writer) spell(s, last *Spell) {
 	flags := flagsOf(s.Copied, s.Tokens != (Tokens{}), s.Cost != 0)
 	w.uvarint(flags)
@@ -94,7 +93,7 @@ func (r *reader) spell(s *Spell) {
 	}
 }
 
-// Cut returns the first n spells, for a list that is continued; ok is false if there are fewer.
+// Cut returns the first n spells, as the beginning of a new list; ok is false if there are fewer.
 func (s Spells) Cut(n int) (list []Spell, ok bool) {
 	if list = s.List(); n < 0 || n > len(list) {
 		return nil, false

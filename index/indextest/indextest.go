@@ -26,19 +26,19 @@ type Index interface {
 	Close() error
 }
 
-// Kept says what an index that is opened again has.
+// Kept is what an index still has when it is opened again.
 type Kept int
 
 const (
-	// Nothing: it is in memory.
+	// Nothing: the index is in memory.
 	Nothing Kept = iota
 	// Committed is what was committed.
 	Committed
-	// Everything that was put, with or without Commit.
+	// Everything that was put, with or without a Commit.
 	Everything
 )
 
-// Maker returns a function that opens one index.
+// Maker returns a function that opens one index again and again.
 type Maker func(t *testing.T) (open func() Index, kept Kept)
 
 // Run runs the suite.
@@ -60,7 +60,7 @@ func Run(t *testing.T, make Maker) {
 	}
 }
 
-// Log makes a log with something in every field, all of it depending on n.
+// Log makes a log with something in every field, which depends on n.
 func Log(name string, n int) index.Log {
 	l := index.Log{
 		Name:  name,
@@ -83,7 +83,7 @@ func Log(name string, n int) index.Log {
 	return l
 }
 
-// resume is the zero value for some logs.
+// resume returns a Resume, which is the zero value for some logs.
 func resume(n int) index.Resume {
 	if n%4 == 0 {
 		return index.Resume{}
@@ -100,7 +100,7 @@ func resume(n int) index.Resume {
 	}
 }
 
-// spell is one with or without each of its members.
+// spell returns a spell with or without each of its members.
 func spell(n int) index.Spell {
 	return index.Spell{
 		Quarter: int64(n % 5 * 1000), Model: n%3 - 1, Copied: n%2 == 0, Messages: n, Answers: n % 7,
@@ -158,10 +158,10 @@ func resumes(list []source) (all []index.Resume) {
 	return all
 }
 
-// key names a log.
+// key identifies a log.
 type key struct{ source, name string }
 
-// chunksOf returns copies of all chunks of some logs in the present catalogue.
+// chunksOf returns copies of all chunks of some logs in the current catalogue.
 func chunksOf(t *testing.T, x Index, now *index.Catalogue, keys ...key) [][]index.Chunk {
 	t.Helper()
 	places := make([]index.Place, len(keys))
@@ -228,7 +228,7 @@ func testEmpty(t *testing.T, make Maker) {
 	}
 }
 
-// testPut: what is put is known at once, in order, and the last update wins.
+// testPut: what is put is known at once and in order, and the last update wins.
 func testPut(t *testing.T, make Maker) {
 	open, _ := make(t)
 	x := open()

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// Segments with how many chunks newer ones have.
+	// Each segment with the number of chunks in newer segments.
 	sqlAges = `select segment, first, last, bits, chunks, sum(chunks) over (order by last desc, segment) - chunks as newer from treeline_index.segment`
 
-	// The rows that have some keys. The limit has each of them looked up: no plan reads all rows.
+	// The rows that have certain keys. The limit forces a lookup for each key: no plan reads all rows.
 	sqlPostings = `select k.n, s.first, s.bits, p.bucket, p.data
 		from (` + sqlAges + `) s cross join unnest($1::bigint[]) with ordinality as k(key, n) cross join lateral (
 			select p.bucket, p.data from treeline_index.posting p
@@ -27,23 +27,23 @@ const (
 		from (` + sqlAges + `) s`
 )
 
-// recent is how many chunks are looked at first. If very many of them may match, there is no need to know all that do.
+// recent is how many chunks are looked up first. If very many of them may match, the others need not be known.
 const recent = 16384
 
-// sieve has the chunks that may match. It is good for one transaction that sees one state of the tables.
+// sieve has the chunks that may match. It is valid in one transaction, which sees one state of the tables.
 type sieve struct {
 	keys *query.Keys
-	// ids are those of the chunks, in order. Some may not exist any more.
+	// ids are the ids of these chunks, in order. Some may not exist any more.
 	ids []int64
 	// all: the keys exclude nothing, and there are no ids.
 	all bool
-	// before: of chunks with this id and smaller ones nothing is known; 0 if all were looked at.
+	// before: chunks with this id or a smaller one are unknown; 0 if all were looked up.
 	before int64
-	// seen is how many chunks were looked at, of total. Some may not exist any more.
+	// seen is how many chunks were looked up, of total. Some may not exist any more.
 	seen, total int
 }
 
-// lookup returns the recent chunks that may have keys.
+// lookup returns the sieve of the recent chunks.
 func lookup(ctx context.Context, tx *pgdb.Tx, keys *query.Keys) (*sieve, error) {
 	s := &sieve{keys: keys}
 	batch := &pgdb.Batch{}
@@ -55,7 +55,7 @@ func lookup(ctx context.Context, tx *pgdb.Tx, keys *query.Keys) (*sieve, error) 
 	return s, s.look(ctx, tx, batch, 0, recent)
 }
 
-// complete looks at the other chunks, too.
+// complete looks the other chunks up, too.
 func (s *sieve) complete(ctx context.Context, tx *pgdb.Tx) error {
 	if s.before == 0 || s.all {
 		return nil
@@ -64,7 +64,7 @@ func (s *sieve) complete(ctx context.Context, tx *pgdb.Tx) error {
 	return s.look(ctx, tx, &pgdb.Batch{}, recent, math.MaxInt64)
 }
 
-// look adds the chunks of segments of an age, and sends what else is in the batch.
+// look adds the chunks of segments of a certain age, and sends the batch with what it contains already.
 func (s *sieve) look(ctx context.Context, tx *pgdb.Tx, batch *pgdb.Batch, from, to int64) error {
 	wanted := slices.Compact(slices.Sorted(slices.Values(listed(s.keys, nil))))
 	if s.all = len(wanted) == 0; s.all {
@@ -104,7 +104,8 @@ func (s *sieve) passes(id int64) bool {
 	return ok || s.all
 }
 
-// rare chooses the plan. If matches are rare, all logs with chunks that may match are looked up and sorted. Otherwise logs are scanned from the
+// rare chooses the plan. If matches are rare, all logs with chunks that may match are read and sorted. Otherwise logs are scanned from the
+// newest on until there are enough, which takes longer the rarer matches are.
 // newest on until there are enough, which takes longer the rarer matches are.
 func (s *sieve) rare() bool {
 	const few = 500
@@ -118,14 +119,14 @@ func (s *sieve) rare() bool {
 	return len(s.ids) <= few || may*may <= restMost*float64(s.total)
 }
 
-// sort sorts ids, which are mostly in order: those of segments may overlap.
+// sort sorts ids that are almost in order: the ids of segments may overlap.
 func sort(ids []int64) {
 	if !slices.IsSorted(ids) {
 		slices.Sort(ids)
 	}
 }
 
-// listed adds all keys that are looked up.
+// listed appends all keys that must be looked up.
 func listed(k *query.Keys, list []int64) []int64 {
 	for _, w := range k.Words {
 		list = append(list, int64(wordKey(w)))
@@ -141,7 +142,7 @@ func listed(k *query.Keys, list []int64) []int64 {
 	return list
 }
 
-// chunksWith returns the chunks that have what keys ask for. ok is false if they ask for nothing.
+// chunksWith returns the chunks that have what keys demand. ok is false if they demand nothing.
 func chunksWith(k *query.Keys, found map[uint32][]int64) (ids []int64, ok bool) {
 	narrow := func(list []int64) {
 		if ok {
@@ -166,7 +167,7 @@ func chunksWith(k *query.Keys, found map[uint32][]int64) (ids []int64, ok bool) 
 		asks := len(any) > 0
 		for i := range any {
 			list, some := chunksWith(&any[i], found)
-			one, asks = append(one, list...), asks && some // an alternative that asks for nothing excludes nothing
+			one, asks = append(one, list...), asks && some // an alternative that demands nothing excludes nothing
 		}
 		if asks {
 			slices.Sort(one)

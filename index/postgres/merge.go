@@ -7,12 +7,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
-// A search looks a key up in every segment. So segments of about the same size are merged when there are mergeAt of them, until they are
+// A search looks each key up in every segment. So segments of about the same size are merged when there are mergeAt of them, until they are
+// large. Each row is then written about five times more, and less often if much is put at once.
 // large. What was put once is then written again about five times, and less often if much is put at once.
 const (
 	mergeAt = 8
-	// large is how many chunks a segment has that is not merged any more. To merge eight that are almost as large takes some seconds, once in
-	// so many chunks.
+	// large is the number of chunks from which a segment is not merged any more. Merging eight that are almost as large takes some seconds,
+	// once in so many chunks.
 	large = 1 << 14
 	// mergeRows is about how many rows are merged at a time.
 	mergeRows = 2048
@@ -23,11 +24,11 @@ const (
 const (
 	sqlSmall = `select segment, bits, chunks from treeline_index.segment where chunks < $1 order by segment`
 
-	// Chunks that are not there were replaced or removed. No chunk comes after its segment.
+	// Chunks without a row were replaced or removed. No chunk is added to an existing segment.
 	sqlLive = `select c.id from treeline_index.segment s cross join unnest(s.ids) as i(id) join treeline_index.chunk c on c.id = i.id
 		where s.segment = any($1) order by c.id`
 
-	// The rows of one part, which has all keys that begin with some bits.
+	// The rows of one part: all keys that begin with certain bits.
 	sqlPart = `select s.first, s.bits, p.bucket, p.data from treeline_index.segment s join treeline_index.posting p on p.segment = s.segment
 			and p.bucket >= $3::integer << (s.bits - $2::integer) and p.bucket < ($3::integer + 1) << (s.bits - $2::integer)
 		where s.segment = any($1) order by s.first`
@@ -41,8 +42,8 @@ type segment struct {
 	width, chunks int
 }
 
-// merge merges segments if there are many small ones. If it cannot, because of an error or because another program does, searches take
-// longer, and the next put merges them.
+// merge merges segments if there are many small ones. If it fails, or another program is merging, searches take longer, and the next put
+// merges them.
 func merge(ctx context.Context, p *pgdb.Pool) {
 	for {
 		list, err := small(ctx, p)
@@ -71,7 +72,7 @@ func small(ctx context.Context, db querier) (list []segment, err error) {
 	})
 }
 
-// choose returns segments that are to be merged, nil if there are none: those of up to 7 chunks, of up to 63, and so on.
+// choose returns segments to merge, nil if there are none: those of up to 7 chunks, of up to 63, and so on.
 func choose(list []segment) []segment {
 	var levels [bits.UintSize][]segment
 	for _, s := range list {
@@ -83,7 +84,7 @@ func choose(list []segment) []segment {
 	return nil
 }
 
-// mergeOnce merges segments; false if there is nothing to merge, or another program does it.
+// mergeOnce merges segments. It returns false if there is nothing to merge, or another program is merging.
 func mergeOnce(ctx context.Context, tx *pgdb.Tx) (bool, error) {
 	var mine bool
 	const begin = "select pg_try_advisory_xact_lock($1), set_config('synchronous_commit', 'off', true)"
@@ -120,10 +121,10 @@ func mergeOnce(ctx context.Context, tx *pgdb.Tx) (bool, error) {
 type merger struct {
 	tx     *pgdb.Tx
 	old    []int64 // numbers of the segments
-	number int64   // of the new one
+	number int64   // number of the new segment
 	width  int
 	live   []int64 // ids of chunks that exist
-	dead   bool    // some do not
+	dead   bool    // some chunks do not exist any more
 }
 
 // begin finds out which chunks exist.
@@ -137,7 +138,7 @@ func (m *merger) begin(ctx context.Context) error {
 	return m.tx.SendBatch(ctx, batch).Close()
 }
 
-// part merges the keys that begin with some bits.
+// part merges the keys that begin with certain bits.
 func (m *merger) part(ctx context.Context, prefix, part int) error {
 	rows, err := m.tx.Query(ctx, sqlPart, m.old, prefix, part)
 	if err != nil {
@@ -182,7 +183,7 @@ func (m *merger) part(ctx context.Context, prefix, part int) error {
 	return m.tx.SendBatch(ctx, batch).Close()
 }
 
-// finish has the new segment take the place of the others. If none of their chunks exists, there is none.
+// finish replaces the old segments by the new one. If none of their chunks exists, there is no new one.
 func (m *merger) finish(ctx context.Context) error {
 	batch := &pgdb.Batch{}
 	batch.Queue(sqlDrop, m.old)

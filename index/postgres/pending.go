@@ -16,7 +16,7 @@ const (
 			from unnest($1::bigint[], $2::text[], $3::text[]) as t(first, source, id)
 		on conflict (first, source, id) do update set number = excluded.number`
 
-	// sqlClaim locks groups that are as they were. A transaction that puts one of their logs, and has not committed, is waited for.
+	// sqlClaim locks groups that did not change. It waits for a transaction that puts one of their logs and has not committed.
 	sqlClaim = `select p.number from treeline_index.pending p join unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
 			as t(first, source, id, number) using (first, source, id, number)
 		order by p.first, p.source, p.id for update of p`
@@ -37,10 +37,10 @@ func pending(rows *pgdb.Rows) (list []index.Group, err error) {
 	return list, err
 }
 
-// groups are groups that an update names.
+// groups are the groups that an update names.
 type groups []index.Group
 
-// columns are the groups column by column, each once. They are in the order of their key, so that no two transactions wait for each other.
+// columns returns the groups column by column, each once. They are in the order of their key, so that no two transactions deadlock.
 func (g *groups) columns() (firsts []int64, sources, ids []string, numbers []int64) {
 	for i := range *g {
 		one := &(*g)[i]
@@ -57,7 +57,7 @@ func (g *groups) columns() (firsts []int64, sources, ids []string, numbers []int
 	return firsts, sources, ids, numbers
 }
 
-// queue has a statement executed with the groups.
+// queue adds a statement with the groups to a batch.
 func (g *groups) queue(batch *pgdb.Batch, sql string) {
 	if len(*g) > 0 {
 		firsts, sources, ids, _ := g.columns()
@@ -65,7 +65,7 @@ func (g *groups) queue(batch *pgdb.Batch, sql string) {
 	}
 }
 
-// claim has the groups locked. It fails with index.ErrOvertaken if one of them is no longer as it was.
+// claim adds the locking of the groups to a batch. It fails with index.ErrOvertaken if one of them has changed.
 func (g *groups) claim(batch *pgdb.Batch) {
 	if len(*g) == 0 {
 		return

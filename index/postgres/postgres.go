@@ -1,34 +1,34 @@
-// Package postgres keeps an index in the PostgreSQL database that has the logs (package backend/postgres), for all programs that
+// Package postgres keeps an index in the PostgreSQL database that has the logs (package backend/postgres), for all programs that use them.
+// It implements index.Shared.
 // use them: an index.Shared.
 //
 // # Tables
 //
-// They are in the schema treeline_index, which the first update makes, and which can be dropped. A row of log has all that is known
-// of one log, encoded, and beside it the columns that lists filter and sort by, with an index for each order. A row of chunk says where
-// about 64 KB of a log are. No text of a session is in the tables but what lists show.
+// They are in the schema treeline_index, which the first update makes, and which can be dropped. A row of log has everything that is known
+// of one log, encoded, and the columns that lists filter and sort by, with an index for each order. A row of chunk describes about 64 KB of
+// a log. The tables have no text of a session but what lists show.
 //
-// The keys of the words, phrases and trigrams of chunks are inverted: rows of posting have keys, each with the ids of the chunks that have it
-// (posting.go). What one transaction puts is a segment of such rows, which are never changed. Segments of about the same size are merged
-// into one (merge.go), so a search looks each key up in few of them (lookup.go). A chunk that is put again gets another id; the old
-// one stays in its segment until that is merged, and leads to nothing.
+// The keys of the words, phrases and trigrams of chunks are inverted: rows of posting have keys, each with the ids of the chunks that have
+// it (posting.go). Each transaction that puts logs adds a segment of such rows, which never change. Segments of about the same size are
+// merged into one (merge.go), so a search looks each key up in few of them (lookup.go). A chunk that is put again gets another id; the old
+// id stays in its segment until the segment is merged, and leads to nothing.
 //
 // # Changes
 //
-// The feed of changes is treeline.log by the transaction that wrote last. A row of mark says up to which transaction all was looked
-// at. A mark is never beyond the oldest transaction that is still open (pg_snapshot_xmin), so nothing that commits late is missed. Logs
-// that another program has brought up to date meanwhile are left out by a join, so reading the feed twice does no harm. If the
-// numbers of transactions are smaller than the mark, the database was restored elsewhere, and the feed begins anew.
+// The feed of changes is treeline.log, ordered by the transaction that wrote last. A row of mark has the transaction up to which all
+// changes were read. A mark is never beyond the oldest transaction that is still open (pg_snapshot_xmin), so nothing that commits late is
+// missed. Logs that another program has brought up to date meanwhile are left out by a join, so reading the feed twice does no harm. If
+// transaction ids are smaller than the mark, the database was restored on another server, and the feed is read from the beginning.
 //
 // # Several programs
 //
-// A log is put by a transaction that locks its row and compares what the row says with what the program knew when it began to read
-// the log. If they differ, another program was faster, and nothing is put. A log that is new to the index is locked in treeline.log, and put
-// only if it has not been removed since. One program at a time merges. A search is a transaction that
-// sees one state of all tables.
+// A log is put by a transaction that locks its row and compares the row with what the program knew when it began to read the log. If they
+// differ, another program was faster, and nothing is put. A log that is new to the index is locked in treeline.log, and put only if it has
+// not been removed since. One program at a time merges. A search is a transaction that sees one state of all tables.
 //
-// Rows of pending are groups of logs that are to be compared (index.Group). Each put or removal of one of their logs gives them another number.
-// What comparing has found out is put by a transaction that locks these rows and deletes them, if they still have the numbers that
-// they had before the logs were looked at (pending.go).
+// Rows of pending are groups of logs that must be compared (index.Group). Each put or removal of one of their logs gives them a new number.
+// The result of a comparison is put by a transaction that locks these rows and deletes them, if they still have the numbers that they had
+// before the logs were read (pending.go).
 //
 // A program that may not write to the database reads the index as it is.
 package postgres
@@ -77,28 +77,27 @@ func (x *Index) read(ctx context.Context, do func(p *pgdb.Pool) error) error {
 	return err
 }
 
-// key is the key of a log in all tables, the one that backend/postgres gives it.
+// key returns the key of a log in all tables, the one that backend/postgres uses.
 func key(source, name string) (k [16]byte) {
 	sum := sha256.Sum256([]byte(source + "/" + name))
 	copy(k[:], sum[:])
 	return k
 }
 
-// split takes a name of the archive apart.
+// split splits a name of the archive.
 func split(name string) (source, rest string, ok bool) {
 	origin, rest, _ := strings.Cut(name, "/")
 	source, rest, ok = strings.Cut(rest, "/")
 	return origin + "/" + source, rest, ok
 }
 
-// longest is how many bytes of a text are compared: a row of a B-tree is short.
+// longest is how many bytes of a text are compared: a row of a B-tree must be short.
 const longest = 600
 
-// text cuts a text to the length that is compared, and makes it valid. Doing so again changes nothing, so what the database has can be
-// looked up.
+// text cuts a text to the length that is compared, and makes it valid. It is idempotent, so a text from the database can be looked up.
 func text(s string) string {
 	s = valid(s[:min(len(s), longest)])
-	return valid(s[:min(len(s), longest)]) // what stands for a zero byte is longer
+	return valid(s[:min(len(s), longest)]) // the replacement of a zero byte is longer
 }
 
 // valid replaces what the database refuses in a text: invalid UTF-8 and zero bytes.
@@ -111,7 +110,7 @@ func valid(s string) string {
 
 func texts(list []string) []string { return made(list, text) }
 
-// names are texts that are kept whole.
+// names makes texts valid that are kept whole.
 func names(list []string) []string { return made(list, valid) }
 
 func made(list []string, of func(string) string) []string {
@@ -122,7 +121,7 @@ func made(list []string, of func(string) string) []string {
 	return made
 }
 
-// folded is a heading as it is sorted.
+// folded returns a heading as it is sorted.
 func folded(heading string) string { return text(strings.ToLower(heading)) }
 
 var _ index.Shared = (*Index)(nil)

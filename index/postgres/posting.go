@@ -9,18 +9,21 @@ import (
 	"github.com/treeline-dev/treeline/index"
 )
 
-// The keys of chunks are kept inverted: for each key the chunks that have it, in order. The keys of a segment are divided into buckets
+// The index from keys to chunks is inverted: each key has the list of its chunks, in order. The keys of a segment are divided into buckets
+// by their highest bits, and a row of the table posting is one bucket. It has key after key: the distance from the key before, or from the
+// beginning of the bucket; the number of chunks that have it; and the distances between their ids, the first one from segment.first. All
+// are unsigned varints.
 // by their highest bits, and a row of the table posting has one bucket: key after key, each as its distance from the key before, or from
 // the beginning of the bucket; how many chunks have it; and the distances of their ids, the first one from segment.first. All
 // are unsigned varints.
 
-// rowBytes is about how long a row of posting is at most. A row of 2,000 bytes is still kept in one piece by the server.
+// rowBytes is roughly the largest size of a row of posting. The server still stores a row of 2,000 bytes in one piece.
 const rowBytes = 1024
 
-// A key is what is kept of the keys of package word: 32 bits. That two have the same ones only costs time.
+// wordKey shortens a key of package word to 32 bits. If two keys become equal, that only costs time.
 func wordKey(key uint64) uint32 { return uint32(key >> 32) }
 
-// gramKey is the key of a trigram or bigram; see query.Keys. Their numbers are small, and are spread over all buckets.
+// gramKey is the key of a trigram or bigram; see query.Keys. Their numbers are small, so they are spread over all buckets.
 func gramKey(g int) uint32 { return uint32(g) * 0x9e3779b1 }
 
 // bucket is a row of posting.
@@ -29,7 +32,7 @@ type bucket struct {
 	data   []byte
 }
 
-// pairs are keys with the numbers of the chunks that have them: 32 bits each.
+// pairs are keys with the numbers of the chunks that have them, 32 bits each.
 type pairs []uint64
 
 // add adds the keys of a chunk.
@@ -43,7 +46,7 @@ func (p pairs) add(c *index.Chunk, number int) pairs {
 	return p
 }
 
-// sort sorts by keys and keeps the order of equals. It uses the counts of digits: comparing takes several times as long.
+// sort sorts by keys, and is stable. It is a radix sort: comparing would take several times as long.
 func (p pairs) sort() pairs {
 	const digit = 11
 	other := make(pairs, len(p))
@@ -94,8 +97,8 @@ func invert(p pairs, ids []int64) (list []bucket, width int) {
 
 // writer makes buckets from keys that come in order.
 type writer struct {
-	first int64 // of the segment
-	width int   // bits of the number of a bucket
+	first int64 // first id of the segment
+	width int   // number of bits of a bucket's number
 	list  []bucket
 	last  uint64 // the key before
 }
@@ -120,14 +123,14 @@ func (w *writer) add(key uint32, chunks []int64) {
 // errPosting: a row of posting cannot be read.
 var errPosting = errors.New("the index in the database is damaged: drop the schema treeline_index, and it is made again")
 
-// run is a key in a bucket, with the ids of its chunks as they are encoded.
+// run is a key in a bucket, with the encoded ids of its chunks.
 type run struct {
 	key   uint32
-	first int64 // of the segment
+	first int64 // first id of the segment
 	data  []byte
 }
 
-// runs calls take with the keys of a bucket, until it returns false.
+// runs calls take with each key of a bucket, until it returns false.
 func (b *bucket) runs(first int64, width int, take func(run) bool) error {
 	key := uint64(uint32(b.number)) << (32 - width)
 	for data := b.data; len(data) > 0; {
@@ -154,7 +157,7 @@ func (b *bucket) runs(first int64, width int, take func(run) bool) error {
 	return nil
 }
 
-// ids adds the ids of the chunks.
+// ids appends the ids of the chunks.
 func (r *run) ids(list []int64) []int64 {
 	id := r.first
 	for data := r.data; len(data) > 0; {
@@ -168,7 +171,7 @@ func (r *run) ids(list []int64) []int64 {
 	return list
 }
 
-// find adds the ids of the chunks that have a key.
+// find appends the ids of the chunks that have a key.
 func (b *bucket) find(first int64, width int, key uint32, list []int64) ([]int64, error) {
 	err := b.runs(first, width, func(r run) bool {
 		if r.key == key {
@@ -179,7 +182,7 @@ func (b *bucket) find(first int64, width int, key uint32, list []int64) ([]int64
 	return list, err
 }
 
-// both returns the ids that two lists in order have, in the room of the first one.
+// both returns the ids that are in both of two ordered lists, in the memory of the first one.
 func both(a, b []int64) []int64 {
 	both := a[:0]
 	for _, id := range a {

@@ -19,8 +19,8 @@ const (
 	sqlMark = `select xid::text, encoding, pg_snapshot_xmin(pg_current_snapshot())::text, xid > pg_snapshot_xmin(pg_current_snapshot())
 		from treeline_index.mark`
 
-	// The feed of backend/postgres, without what the index knows already, and without logs that belong to no source. Transactions count up,
-	// so an index leads to what is new.
+	// The feed of backend/postgres, without changes that the index knows already, and without logs that belong to no source. Transaction
+	// ids increase, so an index on them finds what is new.
 	sqlFeed = `select l.name, l.removed is not null, l.xid::text, pg_snapshot_xmin(pg_current_snapshot())::text, i.entry, coalesce(i.chunks, 0)
 		from treeline.log l left join treeline_index.log i on i.log = l.log
 		where l.xid >= $1::text::xid8 and l.name like '%/%/%' and case when l.removed is null
@@ -34,8 +34,9 @@ const (
 
 	sqlLock = `select log, generation, size from treeline_index.log where log = any($1) order by log for update`
 
-	// Logs that the index does not know yet, and which of them have been removed since they were read. The feed leaves out removed logs
-	// that the index does not know, so one that is put after its removal would stay. A removal waits for this lock, an append does not.
+	// Locks logs that the index does not know yet, and tells which of them have been removed since they were read. The feed leaves out
+	// removed logs that the index does not know, so one that is put after its removal would stay. A removal waits for this lock, an append
+	// does not.
 	sqlGone = `select removed is not null from treeline.log where log = any($1) order by log for key share`
 
 	// A log that was made again meanwhile, and that another program has put, is not forgotten: its change is no longer in the feed.
@@ -100,7 +101,7 @@ func feed(rows *pgdb.Rows, from string, most int, now *index.Changes) error {
 	var entry []byte
 	var chunks int
 	err := pgdb.ForEachRow(rows, []any{&name, &gone, &by, &oldest, &entry, &chunks}, func() (err error) {
-		// Of a list that is full, what the last transaction wrote may not be all here.
+		// A list that is full may lack some changes of its last transaction.
 		now.Mark = index.Mark(lesser(by, oldest))
 		source, rest, ok := split(name)
 		if !ok {
@@ -121,7 +122,7 @@ func feed(rows *pgdb.Rows, from string, most int, now *index.Changes) error {
 	return err
 }
 
-// refused says that the database takes no writes of this program.
+// refused wraps ErrReadOnly around an error that means that the database refuses writes of this program.
 func refused(err error) error {
 	var pg *pgconn.PgError
 	if errors.Is(err, pgdb.ErrReadOnly) || errors.As(err, &pg) && pg.Code == "42501" {
@@ -130,7 +131,7 @@ func refused(err error) error {
 	return err
 }
 
-// none: there are no tables of logs yet.
+// none returns nil for the error that there are no tables of logs yet, and other errors as they are.
 func none(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000") {
@@ -139,7 +140,7 @@ func none(err error) error {
 	return err
 }
 
-// lesser is the smaller of two numbers of transactions.
+// lesser returns the smaller of two transaction ids.
 func lesser(a, b string) string {
 	if len(a) < len(b) || len(a) == len(b) && a < b {
 		return a
@@ -147,7 +148,7 @@ func lesser(a, b string) string {
 	return b
 }
 
-// begin returns the mark. It begins anew if the tables were made with another encoding, or in another server.
+// begin returns the mark. It begins anew if the tables were made with another encoding, or on another server.
 func (x *Index) begin(ctx context.Context, p *pgdb.Pool) (from string, err error) {
 	var encoding int64
 	var now string
@@ -217,7 +218,7 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 			gone = append(gone, key(updates[u].Source, name))
 		}
 	}
-	// In the order of keys, so that no two transactions wait for each other.
+	// In the order of keys, so that no two transactions deadlock.
 	sorting.By(list, func(a, b entry) int { return bytes.Compare(a.log[:], b.log[:]) })
 	chunks, keys := 0, 0
 	for _, e := range list {
@@ -255,7 +256,7 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 	if len(gone) > 0 {
 		batch.Queue(sqlForget, gone)
 	}
-	slices.Sort(models) // as above
+	slices.Sort(models) // for the same reason
 	if models = slices.Compact(models); len(models) > 0 {
 		batch.Queue(sqlModels, models)
 	}
@@ -276,15 +277,15 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 	return nil
 }
 
-// stamp is what a row says was read.
+// stamp is the stamp of the log that a row describes.
 type stamp struct {
 	generation string
 	size       int64
 }
 
-// lock locks the rows that are to be changed, the groups that were compared, and logs that are new to the index, and gives ids for new
-// chunks, in order. It fails with index.ErrOvertaken if a new log has been removed. The transaction does not wait for the disk: if the
-// server crashes, it loses the index of some logs together with the mark that says that they were read.
+// lock locks the rows to change, the groups that were compared, and logs that are new to the index, and returns ids for new chunks, in
+// order. It fails with index.ErrOvertaken if a new log has been removed. The commit does not wait for the disk: if the server crashes, the
+// index loses some logs together with the mark that says that they were read.
 func lock(ctx context.Context, tx *pgdb.Tx, list []entry, compared *groups, chunks int) (known map[[16]byte]stamp, ids []int64, err error) {
 	keys, unknown := make([][16]byte, len(list)), [][16]byte{}
 	for i := range list {
@@ -345,7 +346,7 @@ type chunkRows struct {
 	keys   pairs
 }
 
-// add adds a chunk of a log, which is the one at that place in it.
+// add adds chunk n of l.Chunks; at is its index in the log.
 func (r *chunkRows) add(log [16]byte, at int, l *index.Log, n int) {
 	c := &l.Chunks[n]
 	hashes := []byte{}
@@ -360,7 +361,8 @@ func (r *chunkRows) add(log [16]byte, at int, l *index.Log, n int) {
 	r.flags, r.whole = append(r.flags, int32(c.Flags)), append(r.whole, c.All())
 }
 
-// queue has the rows inserted, and a segment with their keys. ids has an id for each of them. It sets overtaken if some are there.
+// queue adds the insertion of the rows, and of a segment with their keys, to a batch. ids has an id for each row. It sets overtaken if a
+// row exists already.
 func (r *chunkRows) queue(batch *pgdb.Batch, ids []int64, overtaken *bool) {
 	batch.Queue(sqlChunks, r.logs, r.places, ids, r.starts, r.stops, r.flags, r.whole, r.hashes).Exec(func(tag pgconn.CommandTag) error {
 		*overtaken = *overtaken || tag.RowsAffected() != int64(len(ids))
@@ -371,7 +373,8 @@ func (r *chunkRows) queue(batch *pgdb.Batch, ids []int64, overtaken *bool) {
 	queueBuckets(batch, ids[0], list)
 }
 
-// queueSegment has a segment inserted. Its number is one that no chunk and no segment has, or the id of one of its chunks.
+// queueSegment adds the insertion of a segment to a batch. Its number is one that no chunk and no segment has, or the id of one of its
+// chunks.
 func queueSegment(batch *pgdb.Batch, number int64, width int, ids []int64) {
 	batch.Queue(sqlSegment, number, ids[0], ids[len(ids)-1], width, len(ids), ids)
 }

@@ -61,7 +61,7 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 	return list, next, err
 }
 
-// rest is what is left of the answer of the inverted index: the keys of logs, the newest first, and their chunks.
+// rest is the rest of an answer of the inverted index: the keys of logs, the newest first, and their chunks.
 type rest struct {
 	logs   [][16]byte
 	pieces []piece
@@ -69,11 +69,11 @@ type rest struct {
 
 const sqlPieces = `select c.log, c.id, c.start, c.stop, c.flags, l.generation from treeline_index.chunk c join treeline_index.log l on l.log = c.log`
 
-// restMost is how many logs of a rest are given at once.
+// restMost is how many logs of a rest are returned at once.
 const restMost = 256
 
-// ofChunks returns the logs of some chunks, as far as they fit, the newest first. Their entries are read when they are asked for: a
-// search mostly ends before the last.
+// ofChunks returns the logs of some chunks that fit the selection, the newest first. Their entries are read when they are asked for: a
+// search usually ends before the last.
 func ofChunks(ctx context.Context, tx *pgdb.Tx, sel index.Selection, ids []int64) (list []index.Found, next *index.Position, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil
@@ -100,13 +100,13 @@ func ofChunks(ctx context.Context, tx *pgdb.Tx, sel index.Selection, ids []int64
 	return r.next(ctx, tx, limit)
 }
 
-// next returns the next logs.
+// next returns the next logs of a rest.
 func (r *rest) next(ctx context.Context, tx *pgdb.Tx, limit int) (list []index.Found, next *index.Position, err error) {
 	if limit <= 0 {
 		limit = len(r.logs)
 	}
 	logs := r.logs
-	for len(logs) > 0 && len(list) == 0 { // all of one page may have been removed meanwhile
+	for len(logs) > 0 && len(list) == 0 { // all logs of one page may have been removed meanwhile
 		n := min(limit, restMost, len(logs))
 		var s statement
 		s.and("l.log = any(%s)", logs[:n])
@@ -123,7 +123,7 @@ func (r *rest) next(ctx context.Context, tx *pgdb.Tx, limit int) (list []index.F
 	return join(list, r.pieces), next, nil
 }
 
-// ofNewest looks at the next logs in the order of their last use.
+// ofNewest reads the next logs in the order of their last use.
 func ofNewest(ctx context.Context, tx *pgdb.Tx, sel index.Selection, among *sieve) ([]index.Found, *index.Position, error) {
 	var s statement
 	s.selects(&sel)
@@ -166,7 +166,8 @@ func fetch(ctx context.Context, db querier, s *statement, order string) (list []
 	return list, err
 }
 
-// join gives logs their chunks, and leaves out those that have none. A log that was replaced after its chunks were looked up is one chunk.
+// join adds chunks to their logs, and leaves out logs without chunks. A log that was replaced after its chunks were looked up counts as one
+// chunk.
 func join(list []index.Found, pieces []piece) []index.Found {
 	of := map[[16]byte][]piece{}
 	for _, p := range pieces {

@@ -12,19 +12,19 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
-// statement is a statement that is being put together. No text of a caller is part of it: values are arguments.
+// statement is an SQL statement under construction. It contains no text from a caller: values are arguments.
 type statement struct {
 	where []string
 	args  []any
 }
 
-// arg adds an argument and gives its name.
+// arg adds an argument and returns its placeholder.
 func (s *statement) arg(v any) string {
 	s.args = append(s.args, v)
 	return fmt.Sprint("$", len(s.args))
 }
 
-// and adds a condition. Each %s in it is an argument.
+// and adds a condition. Each %s in it is replaced by an argument.
 func (s *statement) and(condition string, args ...any) {
 	names := make([]any, len(args))
 	for i, v := range args {
@@ -40,7 +40,7 @@ func (s *statement) clause() string {
 	return " where " + strings.Join(s.where, " and ")
 }
 
-// columns are those of the orders, and whether they begin with the smallest.
+// columns are the columns of the orders; up means that the order begins with the smallest.
 var columns = map[index.Order]struct {
 	name string
 	up   bool
@@ -57,7 +57,7 @@ func (s *statement) selects(sel *index.Selection) {
 		s.and("l.session")
 	}
 	if sel.Below != "" {
-		// "0" follows the slash.
+		// "0" follows the slash in byte order.
 		s.and(`l.name > %s and l.name < %s`, valid(sel.Below)+"/", valid(sel.Below)+"0")
 	}
 	if sel.Sources != nil {
@@ -125,8 +125,8 @@ func (s *statement) prefixes(list []string) {
 	s.where = append(s.where, "("+strings.Join(some, " or ")+")")
 }
 
-// page adds the place where a page begins, and gives the order and the limit. The condition on the first column alone is
-// redundant: it lets an index begin there.
+// page adds the condition where a page begins, and returns the order and the limit. The condition on the first column alone is redundant:
+// it lets an index scan begin there.
 func (s *statement) page(sel *index.Selection) string {
 	c, ok := columns[sel.Order]
 	if !ok {
@@ -160,7 +160,7 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (*pgdb.Rows, error)
 }
 
-// found makes a log of its row.
+// found makes a log from its row.
 func found(source string, entry []byte, chunks int) (*index.Found, error) {
 	l, err := index.DecodeLog(entry, chunks)
 	if err != nil {
@@ -231,7 +231,7 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 	return n, err
 }
 
-// countWith counts the chunks of logs that fit and may have keys, of all that these logs have.
+// countWith counts the chunks that may have the keys, of logs that fit. It returns all if the keys exclude nothing.
 func countWith(ctx context.Context, tx *pgdb.Tx, sel index.Selection, keys *query.Keys, all int) (n int, err error) {
 	may, err := lookup(ctx, tx, keys)
 	if err == nil {
@@ -248,7 +248,7 @@ func countWith(ctx context.Context, tx *pgdb.Tx, sel index.Selection, keys *quer
 	return n, err
 }
 
-// values are the statements of Values. That of directories goes from one to the next in the index, however many logs each has.
+// values are the statements of Values. That for directories jumps from one to the next in the index, however many logs each has.
 var values = map[index.Value]string{
 	index.ValueModel: `select name from treeline_index.model order by name`,
 	index.ValueCWD: `with recursive one as (
@@ -258,7 +258,7 @@ var values = map[index.Value]string{
 		) select cwd from one where cwd is not null order by cwd`,
 }
 
-// valuesIn are those of sessions in some directories.
+// valuesIn are the statements for sessions in certain directories.
 var valuesIn = map[index.Value]string{
 	index.ValueModel: `select distinct m from treeline_index.log l, unnest(l.models) m where l.cwd = any($1) and l.session order by m`,
 	index.ValueCWD:   `select c from unnest($1::text[]) c where exists (select 1 from treeline_index.log l where l.cwd = c) order by c`,

@@ -13,7 +13,9 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Package regexp takes tens of nanoseconds per byte, which is most of the time of a search without literals. An automaton
+// Package regexp takes tens of nanoseconds per byte, which is most of the time of a search without literals. An automaton with one table
+// lookup per byte decides whether an expression matches at all. Its states are created when they are first reached: they are sets of
+// positions in the program to which package regexp/syntax compiles the expression.
 // with one table lookup per byte says whether an expression matches at all. Its states are created when they are first
 // reached: they are sets of positions in the program to which package regexp/syntax compiles the expression.
 
@@ -52,7 +54,7 @@ func (a *automatons) match(text string) bool {
 	return a.re.MatchString(text)
 }
 
-// Limits of an automaton. With more states it starts again without any; if it did not get far with them, it gives up.
+// Limits of an automaton. With more states it drops them and starts again; if they did not last for long, it gives up.
 const (
 	// A state takes half a kilobyte, so an automaton takes about a megabyte. bytesPerState is how many bytes a state must
 	// serve on average to be worth creating.
@@ -112,8 +114,8 @@ func (m *automaton) forget() {
 	m.always = m.finish() == stateFound
 }
 
-// run goes through a text, or through a record without decoding it. escaped says that a text of the record contains a
-// backslash. ok is false if the automaton gave up.
+// run reads a text, or a record without decoding it. escaped is set if a text of the record contains a backslash. ok is false if the
+// automaton gave up.
 func (m *automaton) run(b []byte, record bool) (found, escaped, ok bool) {
 	if m.hopeless || m.always {
 		return m.always, false, m.always
@@ -281,8 +283,8 @@ func (a *automatons) mayRecord(record []byte) bool {
 	if found || !ok || !escaped || !mayHoldJSON(record) {
 		return found || !ok
 	}
-	// A text of the record may be JSON whose strings are searched as well, as the arguments of tools are: then a backslash
-	// in the text begins an escape of the inner JSON.
+	// A text of the record may itself be JSON whose strings are searched, as the arguments of tools are. Then a backslash in the text
+	// begins an escape of the inner JSON.
 	if len(record) > twiceMost {
 		return true
 	}

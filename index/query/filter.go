@@ -7,10 +7,10 @@ import (
 	"github.com/treeline-dev/treeline/index/word"
 )
 
-// Signature is what an index keeps of a chunk of a log instead of its text. Each method may say true by mistake, and never
-// false. The keys are those of package word.
+// Signature is what an index keeps of a chunk of a log instead of its text. Each method may wrongly return true, but never wrongly false.
+// The keys are those of package word.
 type Signature interface {
-	// Unknown says that the signature excludes nothing.
+	// Unknown reports whether the signature excludes nothing.
 	Unknown() bool
 	// HasWord reports whether a word may occur, by its word.Key.
 	HasWord(key uint64) bool
@@ -20,22 +20,22 @@ type Signature interface {
 	HasBigram(g int) bool
 }
 
-// filter is what a signature must have: all of words, grams, bigrams and confirm, what all of subs ask for, and what one of
-// each of anys asks for. The zero value asks for nothing.
+// filter is what a signature must have: all of words, grams, bigrams and confirm, all that subs demand, and what one of each of anys
+// demands. The zero value demands nothing.
 type filter struct {
 	words, grams []uint64
 	bigrams      []int
-	confirm      []uint64 // trigrams of words; asked last, since the key of a word excludes most
+	confirm      []uint64 // trigrams of words; checked last, since the key of a word excludes most
 	subs         []filter
 	anys         [][]filter
-	// ascii and wide are the trigrams and the characters of grams in another form; see Keys; wide has the phrases, too, and the rows of
-	// characters that ascii has no trigrams of.
+	// ascii and wide are grams in another form; see Keys. ascii has the numbers of ASCII trigrams, wide the keys of other characters, of
+	// phrases, and of rows of characters whose trigrams are not in ascii.
 	ascii []int
 	wide  []uint64
 }
 
-// Keys are what a chunk must have, for an index that can look chunks up by it: all of Words and Grams, and what one of
-// each of Anys asks for. An index that asks for less than this finds chunks that do not match, and loses none.
+// Keys are what a chunk must have, for an index that can look chunks up by them: all of Words and Grams, and one of each of Anys. An index
+// that checks only some of them finds chunks that do not match, but misses none.
 type Keys struct {
 	// Words are the keys of words, of phrases, of rows of five characters, and of characters beyond ASCII; see package word.
 	Words []uint64
@@ -48,9 +48,9 @@ type Keys struct {
 // Keys returns the keys of all terms that must occur. A chunk that was too large for keys may match all the same.
 func (q *Query) Keys() Keys { return q.filter.keys() }
 
-// TermKeys is Keys for each of the terms alone.
+// TermKeys returns the Keys of each term alone.
 func (q *Query) TermKeys() (list []Keys) {
-	for i := range q.filter.subs { // compile makes one for each term
+	for i := range q.filter.subs { // compile makes one filter for each term
 		list = append(list, q.filter.subs[i].keys())
 	}
 	return list
@@ -76,15 +76,15 @@ func (f *filter) keys() (k Keys) {
 	return k
 }
 
-// May reports whether a chunk may contain an entry that matches. Excluded terms are not asked for: a chunk that has one may
-// contain other entries that match.
+// May reports whether a chunk may contain an entry that matches. Excluded terms are not checked: a chunk that has one may contain other
+// entries that match.
 func (q *Query) May(s Signature) bool {
 	return s.Unknown() || q.filter.may(s) && q.filter.confirmed(s)
 }
 
-// CountTerms adds 1 to the count of each term that may occur in a chunk. There are Terms counts.
+// CountTerms adds 1 to the count of each term that may occur in a chunk. counts has Terms elements.
 func (q *Query) CountTerms(s Signature, counts []int) {
-	for i := range q.filter.subs { // compile makes one for each term
+	for i := range q.filter.subs { // compile makes one filter for each term
 		if s.Unknown() || q.filter.subs[i].may(s) {
 			counts[i]++
 		}
@@ -120,7 +120,7 @@ func (f *filter) may(s Signature) bool {
 	return true
 }
 
-// confirmed asks for the trigrams of words as well, which removes false positives of the words' keys.
+// confirmed also checks the trigrams of words, which removes false positives of the words' keys.
 func (f *filter) confirmed(s Signature) bool {
 	return !slices.ContainsFunc(f.confirm, func(k uint64) bool { return !s.HasGram(k) }) &&
 		!slices.ContainsFunc(f.subs, func(sub filter) bool { return !sub.confirmed(s) })
@@ -167,8 +167,8 @@ func foldAll(runes []rune) []rune {
 	return folded
 }
 
-// piece adds the keys of a piece of text. left and right say whether there is a boundary at its ends. A run with a boundary
-// at both ends is a word, a row of whole humps; of other runs only the trigrams are known.
+// piece adds the keys of a piece of text. left and right: there is a boundary at that end. A run with a boundary at both ends is a word, a
+// row of whole humps; of other runs only the trigrams are known.
 func (f *filter) piece(piece []rune, left, right bool) {
 	folded := foldAll(piece)
 	last := rune(-1)
@@ -210,7 +210,7 @@ func (f *filter) piece(piece []rune, left, right bool) {
 			key := word.GramKey(run[k-2], run[k-1], run[k])
 			*grams = append(*grams, key)
 			switch g, ok := word.ASCIIGram(run[k-2], run[k-1], run[k]); {
-			case whole || ok && longs != nil: // the key of the word, or of a row of characters, says more
+			case whole || ok && longs != nil: // the key of the word, or of a row of characters, excludes more
 			case ok:
 				f.ascii = append(f.ascii, g)
 			default:

@@ -11,8 +11,8 @@ import (
 // gap stands for white space of any length between the pieces of a literal.
 const gap rune = -1
 
-// linear is find for texts that repeat what the literal begins with, such as rows of one letter: it looks at each character
-// once (Knuth, Morris and Pratt), where find compares at each place anew.
+// linear is find for texts that repeat the beginning of the literal, such as rows of one letter. It reads each character once (Knuth,
+// Morris and Pratt), whereas find compares at each position anew.
 func (l *literal) linear(text string, from int) (start, end int) {
 	pattern := l.pattern()
 	// next[n] is how much of the pattern still matches if its first n runes do and the one after them does not.
@@ -25,7 +25,7 @@ func (l *literal) linear(text string, from int) (start, end int) {
 		n, k = n+1, k+1
 		next[n] = k
 	}
-	starts := make([]int, len(pattern)) // of the last runes, as a ring
+	starts := make([]int, len(pattern)) // the starts of the last runes, as a ring
 	for i, n, at := from, 0, 0; i < len(text); at++ {
 		starts[at%len(starts)] = i
 		var r rune
@@ -57,7 +57,7 @@ func (l *literal) pattern() (list []rune) {
 	return list
 }
 
-// rune returns the rune of a text at a position as the literal compares it, gap for white space, and where it ends.
+// rune returns the rune of a text at a position as the literal compares it (gap for white space), and where it ends.
 func (l *literal) rune(text string, i int) (rune, int) {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	switch {

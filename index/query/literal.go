@@ -70,10 +70,10 @@ func (l *literal) find(text string, from int) (start, end int) {
 	return -1, -1
 }
 
-// comparedMost bounds the bytes of failed comparisons, besides a few for each byte of the text. Beyond it, find changes to a linear algorithm.
+// comparedMost bounds the bytes of failed comparisons, beyond a few for each byte of the text. find then changes to a linear algorithm.
 const comparedMost = 1 << 16
 
-// at returns the end of the literal that begins at i; -1 if it does not begin there. last is how far it looked.
+// at returns the end of the literal that begins at i; -1 if it does not begin there. last is how far it read.
 func (l *literal) at(text string, i int) (end, last int) {
 	for n, piece := range l.pieces {
 		if n > 0 {
@@ -100,8 +100,7 @@ func (l *literal) at(text string, i int) (end, last int) {
 	return i, i
 }
 
-// boundary reports whether a word may begin or end at a position: beside anything that is not a word character, and between
-// humps.
+// boundary reports whether a word may begin or end at a position: beside anything that is not a word character, and between humps.
 func boundary(text string, at int) bool {
 	a, n := utf8.DecodeLastRuneInString(text[:at])
 	if n == 0 || !word.IsChar(a) {

@@ -19,13 +19,13 @@ type Text struct {
 	Text  string
 }
 
-// Match says where an entry matches.
+// Match describes where an entry matches.
 type Match struct {
 	// Text is the index of the text that shows the match best: the first of those in which most terms occur.
 	Text int
 	// Marks are the occurrences in that text, [from, to) in bytes, sorted and disjoint.
 	Marks [][2]int
-	// Focus is the index of the mark near which most terms occur, for showing a part of the text.
+	// Focus is the index of the mark near which most terms occur; a snippet shows the text around it.
 	Focus int
 }
 
@@ -108,7 +108,8 @@ func together(all []occurrence) int {
 	return len(seen)
 }
 
-// each calls found with up to marksMost occurrences of a term that do not overlap. Empty matches of an expression show nothing and are left out.
+// each calls found with up to marksMost occurrences of a term that do not overlap. It skips empty matches of an expression, which show
+// nothing.
 func (t *term) each(text string, found func(start, end int)) {
 	if t.re != nil {
 		for _, at := range t.re.FindAllStringIndex(text, marksMost) {
@@ -143,12 +144,12 @@ func (q *Query) Count(texts []Text) (counts []int, length int) {
 	return counts, length
 }
 
-// Snippet returns a part of a text around a match: one line of about width characters, with white space collapsed and …
-// where something was cut. moved are the marks in that part, in bytes.
+// Snippet returns a part of a text around a match: one line of about width characters, with white space collapsed and … where something was
+// cut. moved are the marks in that part, in bytes.
 func Snippet(text string, m Match, width int) (piece string, moved [][2]int) {
 	from, marks := 0, m.Marks
 	if len(marks) > 0 {
-		// A third of the width is for text before the mark: what follows says more.
+		// A third of the width is for text before the mark: the text after it is more informative.
 		from = back(text, marks[m.Focus][0], width/3)
 		// Skip marks before the part; the one in focus is never skipped.
 		for marks[0][1] <= from && len(marks) > 1 {
@@ -184,7 +185,7 @@ func Snippet(text string, m Match, width int) (piece string, moved [][2]int) {
 		}
 	}
 	if start >= 0 && b.Len() > start {
-		moved = append(moved, [2]int{start, b.Len()}) // it continues after the part
+		moved = append(moved, [2]int{start, b.Len()}) // the mark continues after the part
 	}
 	if to < len(text) {
 		b.WriteString("…")

@@ -55,18 +55,18 @@ type Query struct {
 	raw    rawQuery
 }
 
-// Form is what a query was made of. It can be sent elsewhere and made a query again.
+// Form is the input of a query. It can be sent elsewhere and parsed there.
 type Form struct {
 	Text    string
 	Options Options
-	// Substrings: it is Query.Substrings of the query that the text is.
+	// Substrings: the query is Query.Substrings of the parsed text.
 	Substrings bool
 }
 
-// Form returns what the query was made of.
+// Form returns the input of the query.
 func (q *Query) Form() Form { return q.form }
 
-// Query makes the query again.
+// Query makes the query from its form.
 func (f Form) Query() (*Query, error) {
 	q, err := Parse(f.Text, f.Options)
 	if err != nil || !f.Substrings {
@@ -116,7 +116,7 @@ func Parse(text string, opt Options) (*Query, error) {
 			return nil, err
 		}
 		spelled := rest[:len(rest)-len(after)]
-		// Compared by spelling: the same word in two forms is two terms, which only costs time.
+		// Compared by spelling: the same word in two spellings is two terms, which only costs time.
 		again := seen[spelled]
 		seen[spelled], rest = true, after
 		switch {

@@ -301,7 +301,7 @@ func (q *rawQuery) may(record []byte) bool {
 			if q.escape(record, 0) == len(record) {
 				return false
 			}
-			break // an escape may spell what was not found
+			break // the text that was not found may be spelled with an escape
 		}
 	}
 	for _, a := range q.autos {
@@ -328,8 +328,7 @@ func (t *rawTerm) in(record []byte) bool {
 
 var escapes = rawjson.Pair{First: [2]byte{'\\', '\\'}, Second: [2]byte{'u', 'u'}, Distance: 1}
 
-// escape returns the first position at or after from where a character of a needle may be spelled as an escape; len(b) if
-// there is none.
+// escape returns the first position at or after from where an escape may spell a character of a needle; len(b) if there is none.
 func (q *rawQuery) escape(b []byte, from int) int {
 	for {
 		at := escapes.Index(b, from)

@@ -14,11 +14,11 @@ type rawPhrase struct {
 	anchor int
 }
 
-// newRawPhrase makes one needle of a phrase whose pieces are one needle each; ok is false for others.
+// newRawPhrase makes one needle of a phrase if each of its pieces is one needle; ok is false for other phrases.
 func newRawPhrase(pieces []rawTerm) (n needle, ok bool) {
 	p := &rawPhrase{}
 	for _, t := range pieces {
-		// The bytes between two needles of one piece are not known, so neither is what is beside them.
+		// The bytes between two needles of one piece are unknown, so their neighbours are unknown, too.
 		if len(t.needles) != 1 || !t.needles[0].all {
 			return n, false
 		}
@@ -36,8 +36,8 @@ func newRawPhrase(pieces []rawTerm) (n needle, ok bool) {
 	return n, true
 }
 
-// around reports whether the other pieces may be beside the anchor at [from, to). They may if white space is spelled in an
-// unusual way.
+// around reports whether the other pieces may be beside the anchor at [from, to). It is also true if white space is spelled in an unusual
+// way.
 func (p *rawPhrase) around(b []byte, from, to int) bool {
 	for i := p.anchor + 1; i < len(p.pieces); i++ {
 		at, sure := spaceAfter(b, to)

@@ -12,7 +12,7 @@ func regexpTerm(text string, exact bool) (*term, error) {
 	if text == "" {
 		return nil, ErrEmpty
 	}
-	if _, err := syntax.Parse(text, syntax.Perl); err != nil { // alone first: the error must not show what is added
+	if _, err := syntax.Parse(text, syntax.Perl); err != nil { // the text alone first: the error must not show the prefix
 		return nil, badRegexp(err)
 	}
 	if !exact {

@@ -5,18 +5,19 @@ import (
 	"math/bits"
 )
 
-// Runs are found by their edges: for 64 bytes at once, bits of a word say which bytes belong to runs, and a run begins or
+// Runs are found by their edges. For 64 bytes at once, a word has a bit for each byte that belongs to a run, and a run begins or ends where
+// these bits change. The cost does not depend on the length of runs, which no processor can predict.
 // ends where these bits change. The cost does not depend on the length of runs, which no processor can predict.
 
 // EdgeWindow is how many bytes are searched for edges at once. It is a multiple of 64.
 const EdgeWindow = 1 << 10
 
-// Edges are the positions where runs of ASCII letters, digits and bytes of longer characters begin and end, alternately. The
-// first may be left from the window before, of a run that continues.
+// Edges are the positions where runs of ASCII letters, digits and bytes of longer characters begin and end, alternately. The first may come
+// from the window before, if a run continues.
 type Edges [EdgeWindow + 2]int
 
-// Find adds the edges in text[from:to] to the n that are there, and returns how many there are. to is the end of the text,
-// where the last run ends, or a window after from.
+// Find adds the edges in text[from:to] to the first n, and returns how many there are then. to is the end of the text, where the last run
+// ends, or one window after from.
 func (e *Edges) Find(text []byte, from, to, n int) int {
 	if blocks := (to - from) / 64; blocks > 0 {
 		n += findEdges(text[from:to], blocks, from, n&1, e[n:])

@@ -16,7 +16,7 @@ const (
 	seedLong   uint64 = 0x589965cc75374cc3
 )
 
-// Keys are the same on every machine. Signatures on disk hold them: a change here needs another version of signatures.
+// Keys are the same on every machine. Signatures on disk contain them: a change here needs a new version of signatures.
 
 // Key is the key of a folded word.
 func Key(folded []byte) uint64 { return Hash(folded, seedWord) }
@@ -47,8 +47,8 @@ func PhraseKey(tail, head uint64) uint64 { return Mix(Mix(tail, seedPhrase), hea
 // Long is how many characters of a run LongKey stands for.
 const Long = 5
 
-// LongKey is the key of Long folded ASCII letters and digits in a row, the bytes of chars from the lowest on. Five characters tell far more
-// than the three trigrams in them: these may come from different words.
+// LongKey is the key of Long folded ASCII letters and digits in a row; the lowest byte of chars is the first. Five characters exclude far
+// more than the three trigrams in them, which may come from different words.
 func LongKey(chars uint64) uint64 { return Mix(chars, seedLong) }
 
 // Head returns the first three characters of a folded run as a number, which is not 0.
@@ -65,7 +65,7 @@ func Tail(run []rune) uint64 { return Head(run[max(0, len(run)-3):]) }
 // Ranks is the number of ranks of ASCII word characters, 0 included.
 const Ranks = 37
 
-// Bigrams is where the numbers of bigrams begin that follow those of trigrams. All of them fit into 16 bits.
+// Bigrams is the first number of bigrams; they follow those of trigrams. All of them fit into 16 bits.
 const Bigrams = Ranks * Ranks * Ranks
 
 var ranks = func() (t [128]uint8) {

@@ -6,12 +6,12 @@ type Set struct {
 	n     int
 }
 
-// Has looks at one slot only: true means that the key is in the set, false that Add must be asked.
+// Has checks only one slot: true means that the key is in the set; after false, Add must be called.
 func (k *Set) Has(key uint64) bool {
 	return len(k.slots) > 0 && k.slots[key&uint64(len(k.slots)-1)] == key
 }
 
-// Add reports whether the key is new.
+// Add adds a key, and reports whether it is new.
 func (k *Set) Add(key uint64) bool {
 	if key == 0 { // an empty slot
 		key = 1
@@ -32,7 +32,7 @@ func (k *Set) Add(key uint64) bool {
 	}
 }
 
-// Slots returns the table, whose length is a power of two, for a loop that looks at one slot of each key as Has does.
+// Slots returns the table, whose length is a power of two, for loops that check one slot for each key as Has does.
 func (k *Set) Slots() []uint64 {
 	if len(k.slots) == 0 {
 		k.grow()
@@ -40,10 +40,10 @@ func (k *Set) Slots() []uint64 {
 	return k.slots
 }
 
-// Len is how many keys there are.
+// Len returns the number of keys.
 func (k *Set) Len() int { return k.n }
 
-// List returns the keys in no order.
+// List returns the keys in no particular order.
 func (k *Set) List() []uint64 {
 	list := make([]uint64, 0, k.n)
 	for _, key := range k.slots {
@@ -64,7 +64,7 @@ func (k *Set) grow() {
 	}
 }
 
-// Clear empties the set. A large table that few keys need is released, since clearing it each time is slow.
+// Clear empties the set. A large table is released if few keys used it, since clearing it each time is slow.
 func (k *Set) Clear() {
 	if k.n < 1<<14 && len(k.slots) > 1<<16 {
 		k.slots = nil

@@ -18,10 +18,10 @@ const (
 	HumpRunes = 64
 )
 
-// Class says what a byte of a text is.
+// Class is the class of a byte of a text.
 type Class uint8
 
-// The classes of bytes. Bits of several bytes can be combined to say what a run consists of.
+// The classes of bytes. The bits of several bytes can be combined to describe a run.
 const (
 	None  Class = 0      // a separator
 	Lower Class = 1 << 0 // a–z

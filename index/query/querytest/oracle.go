@@ -1,4 +1,5 @@
-// Package querytest is an oracle that says what a query finds, for tests that compare, and random queries and texts that
+// Package querytest has an oracle for what a query finds, for tests that compare, and makes random queries and texts that often match. The
+// oracle follows the comment of package query and shares no code with it: it makes lists of characters and tries every position.
 // often match. The oracle follows the comment of package query and shares no code with it: it makes lists of characters and
 // tries every position.
 package querytest
@@ -117,7 +118,7 @@ func alike(a, b rune, exact bool) bool {
 	return a == b || !exact && strings.EqualFold(string(a), string(b))
 }
 
-// boundaries says for each position of a text, its end included, whether it is a boundary.
+// boundaries reports for each position of a text, its end included, whether it is a boundary.
 func boundaries(text []rune) []bool {
 	inRun := func(r rune) bool {
 		for _, script := range []string{"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan",

@@ -2,8 +2,8 @@ package index
 
 import "testing"
 
-// TestAgain: a log is told to have the signature of the log before only if the caller has seen that signature. Otherwise what the
-// caller decided for another signature would exclude the log.
+// TestAgain: a chunk is marked as having the signature of the chunk before only if the caller has seen that signature. Otherwise the
+// caller's decision about another signature would exclude the log.
 func TestAgain(t *testing.T) {
 	var s signatures
 	var pieces []piece
@@ -20,7 +20,7 @@ func TestAgain(t *testing.T) {
 			pieces = append(pieces, logs[i].pieces...)
 		}
 	}
-	// The third log is not the one that its piece has.
+	// The third log is not the one that its piece belongs to.
 	places := []Log{{Name: "a"}, {Name: "b"}, {Name: "moved"}, {Name: "d"}}
 	logs := LogsOf(places)
 	w := window{s: &s, sharedAt: -1}

@@ -13,8 +13,6 @@ import (
 // The file of the catalogue has a line that names it, the version, the length of what follows and its checksum; then the sources, each with
 // its key, the number of its logs and their records; then the table of frequent strings. Numbers are varints; strings and records are
 // preceded by their length. A record that did not change is written as it was read. Entries may follow; see journal.go.
-// with its key, the number of its logs and their records; then the table of frequent strings. Numbers are varints, strings and
-// records are preceded by their length. A record that did not change is written as it was read. Entries may follow; see journal.go.
 const (
 	catalogueMagic = "treeline catalogue\n"
 	// There is no migration: a file of another version is rebuilt from the logs. Increase it with every change of the encoding, or of the

@@ -85,7 +85,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestRemembered: an index that is not kept on disk forgets the signatures of logs that were replaced. It is complete all the same.
+// TestRemembered: an index that is not kept on disk drops the signatures of logs that were replaced, and is still complete.
 func TestRemembered(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]index.Options{
@@ -129,7 +129,7 @@ func TestRemembered(t *testing.T) {
 	}
 }
 
-// TestLostAndFound: an index whose folder could not be written writes all that it has when the folder can be written again.
+// TestLostAndFound: an index whose folder could not be written writes everything when the folder can be written again.
 func TestLostAndFound(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "file", "cache")
@@ -153,7 +153,7 @@ func TestLostAndFound(t *testing.T) {
 	put(index.Update{Source: "s", Remove: []string{"gone", "back"}})
 	put(index.Update{Source: "forgotten", Forget: true})
 	put(index.Update{Source: "s", Put: []index.Log{indextest.Log("back", 2)}})
-	for range 70 { // so much that it is joined in memory, and long enough to be tried again
+	for range 70 { // so much that it is joined in memory, and for so long that writing is tried again
 		put(index.Update{Source: "s", Put: []index.Log{large}})
 	}
 	if len(said) != 1 {

@@ -127,7 +127,6 @@ func (x *Index) commit() error {
 
 // remember is commit for an index that is in memory only. It joins what is staged, and drops the signatures of logs that were replaced
 // since. That copies all others, so it waits until as much as they take has been put.
-// replaced since. That copies all others, so it waits until as much as they take has been put.
 func (x *Index) remember() {
 	if x.pending() < max(keepRoom, 2*x.remembered) {
 		return

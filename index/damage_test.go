@@ -49,7 +49,7 @@ func words(log int) []string {
 
 var queries sync.Map // by word
 
-// parsed is parse, once for each word.
+// parsed is parse with a cache.
 func parsed(t *testing.T, w string) *query.Query {
 	q, ok := queries.Load(w)
 	if !ok {
@@ -81,7 +81,7 @@ func hidden(t *testing.T, dir string) (list []string, lost int) {
 	for i, l := range logs {
 		var n int
 		if _, err := fmt.Sscanf(l.Name, "log%d", &n); err != nil {
-			continue // it has no text
+			continue // this log has no text
 		}
 		for _, w := range words(n) {
 			if !found[i][w] && !slices.Contains(unknown, i) {
@@ -127,11 +127,11 @@ func TestDamagedSignatures(t *testing.T) {
 		broken := slices.Clone(data)
 		at, n := r.IntN(len(data)), 1+r.IntN(200)
 		switch r.IntN(3) {
-		case 0: // a bit
+		case 0: // one bit
 			broken[at] ^= 1 << r.IntN(8)
-		case 1: // never written
+		case 1: // zeros, as if never written
 			clear(broken[at:min(at+n, len(broken))])
-		case 2: // of another program
+		case 2: // bytes of another program
 			copy(broken[at:min(at+n, len(broken))], data[r.IntN(len(data)):])
 		}
 		if err := os.WriteFile(path, broken, 0o600); err != nil {
@@ -171,7 +171,7 @@ func TestCutSignatures(t *testing.T) {
 	}
 }
 
-// TestOverwrittenSignatures: another program overwrites the file while it is read. What was checked is not read again.
+// TestOverwrittenSignatures: another program overwrites the file while it is read. Bytes are not read again after they were checked.
 func TestOverwrittenSignatures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -182,7 +182,7 @@ func TestOverwrittenSignatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	var places []int64
-	for _, other := range []int{-1, 0xff, 0x00, 0x01} { // first, nothing is overwritten
+	for _, other := range []int{-1, 0xff, 0x00, 0x01} { // in the first round nothing is overwritten
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -215,8 +215,8 @@ func TestOverwrittenSignatures(t *testing.T) {
 	}
 }
 
-// TestOldCatalogue: EachChunk reports the signatures that an old catalogue names and that no longer exist. That is not
-// damage, and causes no notice.
+// TestOldCatalogue: EachChunk reports the signatures that an old catalogue names and that no longer exist. They are not damage, and cause
+// no notice.
 func TestOldCatalogue(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

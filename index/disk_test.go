@@ -61,7 +61,7 @@ func whole(x *index.Index) error {
 			if l.Summary.ID != want.Summary.ID || l.Summary.Prompt != want.Summary.Prompt || l.Stamp != want.Stamp {
 				return fmt.Errorf("%s is mixed up: %+v", l.Name, l.Summary)
 			}
-			// cmp is slow, and the difference is wanted only if there is one.
+			// The comparison by cmp is slow, and is needed only if there is a difference.
 			if unknown == nil && !reflect.DeepEqual(want.Chunks, got) {
 				return fmt.Errorf("%s has signatures that are not its own: %s", l.Name, difftest.Diff(want.Chunks, got))
 			}
@@ -110,8 +110,8 @@ func usable(fsys durable.FS) error {
 	return nil
 }
 
-// script changes an index in all ways: commits that append, that replace almost everything, so that the signatures are
-// copied to a new file, and that remove.
+// script changes an index in all ways: with commits that append, that replace almost everything, so that the signatures are copied to a new
+// file, and that remove.
 func script(x *index.Index) error {
 	for round := range 4 {
 		u := index.Update{Source: "s"}
@@ -156,7 +156,7 @@ func TestFaults(t *testing.T) {
 	everyFault(t, script)
 }
 
-// everyFault runs a script once for each of its operations and each fault, which that operation meets.
+// everyFault runs a script once for each combination of an operation and a fault, which that operation meets.
 func everyFault(t *testing.T, script func(*index.Index) error) {
 	t.Helper()
 	count := faultfs.New(crashfs.New("/"), 0, faultfs.Fault{})
@@ -187,7 +187,7 @@ func everyFault(t *testing.T, script func(*index.Index) error) {
 	}
 }
 
-// messages summarises a catalogue, without logs that share signatures.
+// messages returns the number of messages of each log, without logs that share signatures.
 func messages(x *index.Index) map[string]int {
 	m := map[string]int{}
 	for _, s := range x.Catalogue().Sources {
@@ -239,7 +239,7 @@ func (o *openings) Open(name string, flag int, perm fs.FileMode) (durable.File, 
 	return o.FS.Open(name, flag, perm)
 }
 
-// TestOwnCatalogue: a second commit does not read its own catalogue again, and reads that of another process.
+// TestOwnCatalogue: a second commit does not read its own catalogue again, but does read that of another process.
 func TestOwnCatalogue(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -286,13 +286,13 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestFolderInTheWay: a folder in the catalogue's place is moved, whatever is in it, with one notice.
+// TestFolderInTheWay: a folder at the catalogue's path is moved, whatever is in it, with one notice.
 func TestFolderInTheWay(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		make  []string // below the folder of the index
-		left  string   // what is there afterwards
+		make  []string // in the folder of the index
+		left  string   // what remains afterwards
 		said  string
 		keeps bool
 	}{

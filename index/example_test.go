@@ -27,7 +27,7 @@ func ExampleIndex() {
 		log.Fatal(err)
 	}
 
-	// Another process, later: what has the stamp that it had need not be read again.
+	// Another process, later: a log with the same stamp need not be read again.
 	l, ok := index.Open(index.Options{Dir: dir}).Catalogue().Log("/sessions", "garden/1.jsonl")
 	fmt.Println(ok, l.Stamp.Size, l.Summary.Title, l.Summary.Messages)
 	// Output: true 4711 Beds 12

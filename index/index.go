@@ -1,6 +1,5 @@
 // Package index keeps data that is derived from logs, so that lists and searches need not read them again: a catalogue with a summary of
 // each session, and signatures that tell which words may occur in which chunk of a log.
-// summary of each session, and signatures that say which words may occur in which chunk of a log.
 //
 // Everything here can be deleted at any time. The index knows neither formats nor places: its caller lists the logs, compares
 // their stamps with those in the catalogue, reads what changed and puts the result here.

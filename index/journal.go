@@ -11,7 +11,6 @@ import (
 // After the catalogue, its file has entries of what was put since. An entry has its length and a checksum that continues the one before it;
 // then the size of the signatures that count, the new strings of the table, and records by source. For its readers the file ends at an
 // entry that is cut off or damaged, and the next commit writes all of it again. Nothing is ever truncated.
-// ends the file for its readers, and the next commit writes all of it anew. Nothing is ever truncated.
 const (
 	entryHead = 4 + 4
 	// journalMost is the most bytes of entries before the file is written as a whole: more would make reading noticeably slower.

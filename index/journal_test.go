@@ -17,14 +17,14 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 )
 
-// grown is a log of indextest that has grown: its texts are those that it had.
+// grown is a log of indextest that has grown, with the same texts as before.
 func grown(name string, n, messages int) index.Log {
 	l := indextest.Log(name, n)
 	l.Summary.Messages = messages
 	return l
 }
 
-// additions begins a catalogue and adds to it: logs that have grown, that are new, and whose source is new.
+// additions begins a catalogue and adds to it: logs that have grown, new logs, and a log of a new source.
 func additions(x *index.Index) error {
 	var begin []index.Log
 	for k := range 5 {
@@ -73,8 +73,8 @@ func TestAddedFaults(t *testing.T) {
 	everyFault(t, additions)
 }
 
-// TestAddedDamage: additions that are cut off or damaged at any byte are left out with those after them. What is there is not mixed up,
-// no message is sent, and the next commit makes the file whole.
+// TestAddedDamage: an addition that is cut off or damaged at any byte is ignored, and so are those after it. The rest is not mixed up, no
+// notice is sent, and the next commit makes the file whole.
 func TestAddedDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -123,7 +123,7 @@ func TestAddedDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := open()
-			complete := 1 // commits that end before the damage
+			complete := 1 // number of commits that end before the damage
 			for complete < 4 && sizes[complete] <= at {
 				complete++
 			}
@@ -147,8 +147,8 @@ func TestAddedDamage(t *testing.T) {
 	}
 }
 
-// TestAddedOracle: a catalogue that is added to says the same as one in memory, whatever is put and removed, and however often it is
-// opened again. Two use it by turns. It does not grow without end.
+// TestAddedOracle: a catalogue that is added to equals one in memory, whatever is put and removed, and however often it is opened again.
+// Two indexes use it by turns. It does not grow without end.
 func TestAddedOracle(t *testing.T) {
 	t.Parallel()
 	dir, r := t.TempDir(), rand.New(rand.NewPCG(7, 8))
@@ -230,8 +230,8 @@ func TestAddedTexts(t *testing.T) {
 	}
 }
 
-// TestAddedAfterTextsGone: what a commit adds to the file fits what is there, also if the commits before and after it had to drop
-// texts and thereby numbered the frequent strings anew.
+// TestAddedAfterTextsGone: what a commit adds to the file fits the rest, even if the commits before and after it had to drop texts and so
+// numbered the frequent strings anew.
 func TestAddedAfterTextsGone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -241,7 +241,7 @@ func TestAddedAfterTextsGone(t *testing.T) {
 		l.Summary = index.Summary{Session: true, CWD: cwd, Dialect: "omp", Prompt: strings.Repeat("word ", 40)}
 		return l
 	}
-	const logs = 3000 // of more than one page
+	const logs = 3000 // enough for more than one page
 	var all []index.Log
 	for k := range logs {
 		all = append(all, logOf(k, "/usual"))

@@ -72,7 +72,7 @@ func TestListedKeys(t *testing.T) {
 	}
 }
 
-// TestLongKeys: a substring is told from its trigrams in other words.
+// TestLongKeys: a substring is distinguished from its trigrams in other words.
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
 	c := listed(t, "the parser insert entry tree arse")

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestRecords: what a record packs comes back as it was, whatever its spelling.
+// TestRecords: a packed record is unpacked as it was, whatever its spelling.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	const hex = "0123456789abcdef"
@@ -53,7 +53,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestNames: logs are found by names that begin alike and stand in folders.
+// TestNames: logs are found among names that begin alike and contain folders.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	names := []string{"a", "a/b", "a/b/c", "a/bc", "a0", "ab/", "ab/c", "b"}
@@ -115,7 +115,7 @@ func FuzzShared(f *testing.F) {
 			}
 		}
 		try(data)
-		if len(data) >= pieceHead { // the rest is about what a checksum does not hold back
+		if len(data) >= pieceHead { // the rest tests what a checksum does not catch
 			data = bytes.Clone(data)
 			end := pieceHead + int(min(uint64(data[0])|uint64(data[1])<<8, uint64(len(data)-pieceHead)))
 			data[2], data[3] = 0, 0

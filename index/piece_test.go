@@ -9,13 +9,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// taken is what the readers of a piece give.
+// taken is what the readers of a piece return.
 type taken struct {
 	Chunks []Chunk
 	IDs    [][]uint32
 }
 
-// takeAll reads the first chunks of a piece, and says whether all of it is what was written.
+// takeAll reads the first chunks of a piece, and reports whether all of it is as it was written.
 func takeAll(data []byte, count int) (got taken, ok bool) {
 	ok = true
 	var room []byte
@@ -28,8 +28,8 @@ func takeAll(data []byte, count int) (got taken, ok bool) {
 	return got, ok && err == nil && lost == nil
 }
 
-// FuzzPiece: whatever bytes stand where a piece was, and whatever numbers are in a directory with the right checksum, they are
-// a piece or damage; and what is read from a piece makes one that says the same.
+// FuzzPiece: whatever bytes stand where a piece was, and whatever numbers are in a directory with the right checksum, they are a piece or
+// damage. A piece that is made from what was read is read as the same.
 func FuzzPiece(f *testing.F) {
 	var s Signer
 	s.Add([]byte("the frog sits at the pond"), 10, 90)
@@ -47,7 +47,7 @@ func FuzzPiece(f *testing.F) {
 		if len(data) < pieceHead {
 			return
 		}
-		// The rest is about what a checksum does not hold back.
+		// The rest tests what a checksum does not catch.
 		end := pieceHead + int(min(int64(binary.LittleEndian.Uint32(data)), int64(len(data)-pieceHead)))
 		data = bytes.Clone(data)
 		binary.LittleEndian.PutUint32(data[4:], sumOf("log").with(data[pieceHead:end]))
@@ -90,7 +90,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestManyPieces: a log that grows again and again has few pieces, also where one of them is damaged: then it is read anew.
+// TestManyPieces: a log that grows again and again has few pieces, even if one of them is damaged: then it is read anew.
 func TestManyPieces(t *testing.T) {
 	t.Parallel()
 	for _, damaged := range []bool{false, true} {

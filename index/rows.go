@@ -26,7 +26,6 @@ type Row struct {
 
 // The rows of a folder are a file of their own in the folder "rows". It has a line that names it, the version, the lengths and checksums of
 // two parts, then the heads of all rows and the rests. A list without texts does not read the second part.
-// checksums of two parts, then the heads of all rows and the rests. A list without texts does not read the second part.
 const (
 	rowsDir     = "rows"
 	rowsMagic   = "treeline rows\n"

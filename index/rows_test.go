@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// Rows come back as they were kept. A file that was cut off or changed anywhere is as good as none.
+// Rows are read as they were kept. A file that was cut off or changed anywhere counts as missing.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	x := Open(Options{Dir: t.TempDir()})

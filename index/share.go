@@ -8,8 +8,6 @@ import (
 // Short logs share a signature. Alone, each would need one nearly as large as that of ten, since they have most of their words and trigrams
 // in common. A search that cannot exclude the signature reads all of them. If one of them changes, it gets another signature, and the
 // others keep this one.
-// and trigrams in common. A search that cannot exclude the signature reads all of them. If one of them changes, it gets another
-// signature, and the others keep this one.
 //
 // A shared piece has a head as any piece, a directory, and the signature:
 //

@@ -63,8 +63,8 @@ func look(t *testing.T, x *index.Index, want ...string) {
 	}
 }
 
-// TestSharedSignature: logs that share a signature keep it when others of them change or go, when all signatures are moved to another
-// file, and in the next process.
+// TestSharedSignature: logs keep the signature that they share when others of them change or are removed, when all signatures are moved to
+// another file, and in the next process.
 func TestSharedSignature(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -81,12 +81,12 @@ func TestSharedSignature(t *testing.T) {
 	commit()
 	look(t, x, "log1", "log2", "log3", "log4")
 	size := signatureBytes(t, dir)
-	// One changes, and one goes: the others keep what they share.
+	// One changes and one is removed: the others keep what they share.
 	together(x, "s", 2)
 	x.Put(index.Update{Source: "s", Remove: []string{"log3"}})
 	commit()
 	look(t, x, "log1", "log2", "log4")
-	// What is copied to another file is copied once for all of them.
+	// A shared piece is copied to another file only once.
 	for n := 5; n < 13; n++ {
 		if n > 5 {
 			x.Put(index.Update{Source: "s", Remove: []string{fmt.Sprint("log", n-1)}})
@@ -125,7 +125,7 @@ func signatureBytes(t *testing.T, dir string) (size int64) {
 	return size
 }
 
-// TestSharedOthers: a catalogue that names a shared signature of other logs does not get it.
+// TestSharedOthers: a log whose catalogue entry names a shared signature of other logs does not get that signature.
 func TestSharedOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -159,7 +159,7 @@ func TestSharedOthers(t *testing.T) {
 	}
 }
 
-// TestGone: frequent strings, which records share, go with the last log that has them.
+// TestGone: frequent strings, which records share, are removed with the last log that has them.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

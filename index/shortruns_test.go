@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// TestShortRuns: the fast way through runs gives the keys that the general way gives.
+// TestShortRuns: the fast path for runs makes the same keys as the general one.
 func TestShortRuns(t *testing.T) {
 	t.Parallel()
 	words := []string{
@@ -47,9 +47,9 @@ func TestShortRuns(t *testing.T) {
 	}
 }
 
-// keysOf returns what a signer knows, in an order that does not depend on how it came there.
+// keysOf returns what a signer has collected, in an order that does not depend on the input's order.
 func keysOf(s *Signer) []any {
-	s.fill(make([]byte, twoSize), make([]byte, blockSize)) // which completes the bigrams
+	s.fill(make([]byte, twoSize), make([]byte, blockSize)) // fill completes the bigrams
 	slices.Sort(s.words)
 	slices.Sort(s.grams)
 	return []any{s.words, s.grams, s.ascii, s.two, s.flags}

@@ -11,7 +11,6 @@ import (
 
 // A signature tells which words may occur in a chunk of a log, so that a search can skip most chunks. It is a Bloom filter over hashed
 // keys, followed by a bit for each bigram of ASCII letters and digits, and a byte of flags. The keys are
-// filter over hashed keys, followed by a bit for each bigram of ASCII letters and digits, and a byte of flags. The keys are
 //   - the words of each run of word characters: every row of neighbouring humps, folded, the whole run among them;
 //   - the trigrams of each run, folded, for prefixes, substrings and regular expressions;
 //   - for phrases, each pair of runs with only white space between them: the last three characters of the first and the

@@ -19,11 +19,11 @@ func parse(t *testing.T, text string) *query.Query {
 	return q
 }
 
-// TestSignerChunks: chunks hold whole records in their order, and a word is known to the chunk that its record is in.
+// TestSignerChunks: chunks hold whole records in their order, and the signature of a chunk has the words of its records.
 func TestSignerChunks(t *testing.T) {
 	t.Parallel()
 	var s index.Signer
-	for range 2 { // used again, it has forgotten what was before
+	for range 2 { // when it is reused, it has forgotten everything before
 		s.Reset()
 		const size, records = 1000, 500
 		for i := range records {
@@ -51,14 +51,14 @@ func TestSignerChunks(t *testing.T) {
 				}
 			}
 		}
-		// One in 64 is to be expected.
+		// One in 64 is expected.
 		if most := records * len(chunks) / 25; passed > most {
 			t.Errorf("%d false positives, more than %d", passed, most)
 		}
 	}
 }
 
-// TestSignerOverflow: a record with more words than are worth a filter may hold anything.
+// TestSignerOverflow: a record with too many words for a filter may contain anything.
 func TestSignerOverflow(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -77,7 +77,7 @@ func TestSignerOverflow(t *testing.T) {
 	}
 }
 
-// TestForeignSignatures: what we do not know tells nothing.
+// TestForeignSignatures: an unknown signature excludes nothing.
 func TestForeignSignatures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []index.Chunk{{}, {Sig: []byte{0}}, {Sig: []byte{0, 0}, Flags: 0xf0}} {
@@ -90,7 +90,7 @@ func TestForeignSignatures(t *testing.T) {
 // kept is a chunk as in the index.
 func kept(c index.Chunk) *index.Kept { return &index.Kept{Chunk: c} }
 
-// TestSignerLongRun: a run without an end, such as data in base64, does not list more keys than a record with many words.
+// TestSignerLongRun: a run without an end, such as base64, does not list more keys than a record with many words.
 func TestSignerLongRun(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))

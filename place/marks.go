@@ -12,7 +12,6 @@ import (
 
 // marked returns the working directory that a file near a log names, if the agent has such files; see dialect.Marked. It is "" if the file
 // is missing or cannot be read. known caches what was read before.
-// is missing, or cannot be read, names none. known has what was read before.
 func (m *Machine) marked(ctx context.Context, d dialect.Dialect, log string, known map[string]string) (cwd string) {
 	path, ok := "", false
 	if l, marks := d.Layout().(dialect.Marked); marks {

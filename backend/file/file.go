@@ -41,7 +41,6 @@
 // any other change is ErrConflict. After the rename the old file is watched until no program has it open for writing, for a second, or for
 // up to ten while a program writes to it. What arrived there is appended to the new file, or returned if the log was removed. If this
 // process is killed while it watches, a record is lost that a program wrote to the old file through a handle from before the rename.
-// from before the rename.
 //
 // On Linux a lease and /proc tell which programs have a file open; writers of this package, which notice a replaced file, are recognised by
 // the flags of their open files. /proc does not show processes of other users or containers, and files of other users and some network file

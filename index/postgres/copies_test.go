@@ -7,8 +7,8 @@ import (
 	"github.com/treeline-dev/treeline/find"
 )
 
-// TestCopies: which logs of an archive are copies of others, and up to when, is as in an index that is made then, whichever log grows, is
-// rewritten or is removed. Each message counts in one of them.
+// TestCopies: the index knows which logs of an archive are copies, and up to when, as a newly made index does, whichever log grows, is
+// rewritten or is removed. Each message counts in only one of them.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "copies")

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/find"
 )
 
-// TestDoubles: of several logs that an agent has left of one session, an archive shows the one that the agent goes on with, as a list of the
+// TestDoubles: if an agent has left several logs of one session, an archive shows the one that the agent continues, as the list of the
 // agent's own folder does, whichever is added, changed or removed.
 func TestDoubles(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	store "github.com/treeline-dev/treeline/backend/postgres"
 )
 
-// WithLogs makes the tables of logs in a database, beside which an index is. They have no log.
+// WithLogs makes the tables for logs in a database, for an index beside them. The tables are empty.
 func WithLogs(t *testing.T, url string) {
 	t.Helper()
 	b, err := store.Open(url, store.Options{}, backend.OpenOptions{})
@@ -50,5 +50,5 @@ func KeysOf(ctx context.Context, c *pgx.Conn) (map[int64][]uint32, error) {
 	return keys, err
 }
 
-// MergeAt is the number of segments of about the same size at which they are merged.
+// MergeAt is the number of segments of about the same size that causes a merge.
 const MergeAt = mergeAt

@@ -11,12 +11,12 @@ import (
 	"github.com/treeline-dev/treeline/find"
 )
 
-// Sessions with texts that a database does not take are listed and found, and do not keep others from it.
+// Sessions with texts that a database refuses are listed and found, and do not keep other sessions from being listed.
 func TestHostileLogs(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "hostile")
 	long := strings.Repeat("x", 100_000)
-	// The one with control characters is no JSON.
+	// The one with control characters is not JSON.
 	texts := []string{`a\u0000b`, "a\xffb", `\ud800`, long, `' or 1=1; drop schema treeline cascade; --`, `%_\\`, "\x01\x7f", `$1 %s {}`}
 	put := func(name, text string) {
 		t.Helper()
@@ -42,7 +42,7 @@ func TestHostileLogs(t *testing.T) {
 	}
 	noise := random.String()
 	sources := []string{noise[:1900], noise[:1000], strings.Repeat("ü", 900)}
-	for i, source := range sources { // names as long as they may be
+	for i, source := range sources { // names are as long as possible
 		put("laptop-00000001/"+source+"/"+noise[:1977-len(source)]+".jsonl", fmt.Sprintf(
 			`{"type":"session","version":3,"id":"%[1]s%[2]d","timestamp":"2026-02-16T10:00:00.000Z","cwd":"%[1]s","title":"%[1]s"}`+"\n", noise[:599], i))
 	}
@@ -65,7 +65,7 @@ func TestHostileLogs(t *testing.T) {
 	}
 }
 
-// A session with an id that the database does not take, and that gets longer by what stands for it, does not keep later logs from the list.
+// A session whose id the database refuses, and which grows when it is made valid, does not keep later logs from the list.
 func TestHostileDoubles(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "hostiledoubles")

@@ -21,7 +21,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// stepped is an index in which a test does something before and after each call of an update. If that returns an error, so does the call.
+// stepped is an index in which a test does something before and after each call of an update. If step returns an error, so does the call.
 type stepped struct {
 	index.Shared
 	step func(call string) error
@@ -57,20 +57,20 @@ func (x *stepped) Select(ctx context.Context, sel index.Selection) (list []index
 	return list, err
 }
 
-// stepped is a finder with the index in the database, whose updates call step.
+// stepped returns a finder with the index in the database, whose updates call step.
 func (a *archive) stepped(step func(call string) error) *find.Finder {
 	x, err := postgres.Open(a.url)
 	a.must(err)
 	return find.NewShared(a.m, &stepped{x, step}, a.clock)
 }
 
-// refresh brings the index up to date, without looking at it.
+// refresh brings the index up to date, without reading it.
 func (a *archive) refresh(f *find.Finder) error {
 	_, err := f.Beside(a.Context(), true, find.RefreshOptions{Problem: func(err error) { a.Error(err) }})
 	return err
 }
 
-// refreshOnce is refresh by a program of its own, which calls step.
+// refreshOnce is refresh by a new program, which calls step.
 func (a *archive) refreshOnce(step func(call string) error) error {
 	f := a.stepped(step)
 	defer f.Close()
@@ -79,7 +79,7 @@ func (a *archive) refreshOnce(step func(call string) error) error {
 
 func undisturbed(string) error { return nil }
 
-// prompts are records of Claude Code with the messages of these minutes.
+// prompts returns records of Claude Code with messages at these minutes.
 func prompts(id string, minutes ...int) (list [][]byte) {
 	for _, n := range minutes {
 		list = append(list, fmt.Appendf(nil, `{"parentUuid":null,"type":"user","message":{"role":"user","content":"prompt %d"},"uuid":"00000000-0000-4000-8000-%012d",`+
@@ -88,7 +88,7 @@ func prompts(id string, minutes ...int) (list [][]byte) {
 	return list
 }
 
-// copiesOf makes, grows and removes logs on which others depend.
+// copiesOf makes, grows and removes logs that depend on each other.
 type copiesOf struct {
 	*archive
 	logs    map[string]backend.Log
@@ -137,7 +137,7 @@ func (c *copiesOf) clear() {
 	c.must(c.refreshOnce(undisturbed))
 }
 
-// TestInterrupted: wherever an update is interrupted, before or after a call, the next one makes of the index what it is when it is made anew.
+// TestInterrupted: wherever an update is interrupted, before or after a call, the next update makes the index equal to a new one.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "interrupted")
@@ -176,7 +176,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptedBefore: what an update left that was interrupted before there was a table of pending groups is compared when the table is made.
+// TestInterruptedBefore: an update may have been interrupted before there was a table of pending groups. The logs that it left are compared
+// when the table is made.
 func TestInterruptedBefore(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "before")
@@ -200,7 +201,7 @@ func TestInterruptedBefore(t *testing.T) {
 }
 
 // TestComparedMeanwhile: a program that has compared logs does not overwrite what another program, which knew of other logs, has found out
-// since, wherever it was when that happened.
+// since, wherever the first program was interrupted.
 func TestComparedMeanwhile(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "compared")
@@ -239,8 +240,8 @@ func TestComparedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestRemovedMeanwhile: a log that is removed while a program brings it into the index, wherever that program is, is not in the index
-// afterwards, though another program has seen the removal before the log was put.
+// TestRemovedMeanwhile: a log that is removed while a program puts it into the index, at whatever step, is not in the index afterwards,
+// even if another program has seen the removal before the log was put.
 func TestRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "removed")
@@ -280,7 +281,7 @@ func TestRemovalWaits(t *testing.T) {
 	defer conn.Close(t.Context())
 	tx, err := conn.Begin(t.Context())
 	a.must(err)
-	_, err = tx.Exec(t.Context(), "select from treeline.log for key share") // as a put does
+	_, err = tx.Exec(t.Context(), "select from treeline.log for key share") // like a put
 	a.must(err)
 	c.logs["claude/-p/b"], err = a.b.Append(t.Context(), c.logs["claude/-p/b"], prompts("b", 13)...)
 	a.must(err)
@@ -298,8 +299,8 @@ func TestRemovalWaits(t *testing.T) {
 	a.must(<-removed)
 }
 
-// TestInterruptedTogether: programs whose updates are interrupted at random bring the index up to date together while logs come, grow and go.
-// An update after them makes of the index what it is when it is made anew.
+// TestInterruptedTogether: programs whose updates are interrupted at random bring the index up to date together, while logs are added, grow
+// and are removed. An update after them makes the index equal to a new one.
 func TestInterruptedTogether(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "together")
@@ -361,7 +362,7 @@ func TestInterruptedTogether(t *testing.T) {
 	}
 }
 
-// TestUpdateCancelled: a call that waits for the update of another one ends when its context does.
+// TestUpdateCancelled: a call that waits for another call's update ends when its context does.
 func TestUpdateCancelled(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "cancelled")
@@ -396,7 +397,7 @@ func TestUpdateCancelled(t *testing.T) {
 	a.must(<-first)
 }
 
-// comparedAs brings the index up to date, and compares it with one that is made anew.
+// comparedAs brings the index up to date, and compares it with a new one.
 func (a *archive) comparedAs(name string) bool {
 	shared := a.stepped(undisturbed)
 	defer shared.Close()

@@ -106,7 +106,6 @@ func (s *sieve) passes(id int64) bool {
 
 // rare chooses the plan. If matches are rare, all logs with chunks that may match are read and sorted. Otherwise logs are scanned from the
 // newest on until there are enough, which takes longer the rarer matches are.
-// newest on until there are enough, which takes longer the rarer matches are.
 func (s *sieve) rare() bool {
 	const few = 500
 	if s.all {

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Sessions are found by what names them, the same as in a list of all, also behind a server; directories are listed; a total has a bound.
+// Sessions are found by their names as in a list of all, also behind a server; directories are listed; a total is bounded.
 func TestLookUp(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "lookup")
@@ -41,7 +41,7 @@ func TestLookUp(t *testing.T) {
 	} {
 		var paths [3][]string
 		for i, f := range []*find.Finder{local, shared, remote} {
-			if f == remote { // where the archive has another address
+			if f == remote { // where the archive has another URL
 				for k, path := range c.keys.Paths {
 					c.keys.Paths[k] = strings.Replace(path, shown, b.URL, 1)
 				}
@@ -88,7 +88,7 @@ func TestLookUp(t *testing.T) {
 	}
 }
 
-// Where very many ids begin alike, a page shows them whole instead of reading all of them.
+// If very many ids begin alike, a page shows them whole instead of reading all of them.
 func TestManySimilar(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "similar")

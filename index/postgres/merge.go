@@ -9,7 +9,6 @@ import (
 
 // A search looks each key up in every segment. So segments of about the same size are merged when there are mergeAt of them, until they are
 // large. Each row is then written about five times more, and less often if much is put at once.
-// large. What was put once is then written again about five times, and less often if much is put at once.
 const (
 	mergeAt = 8
 	// large is the number of chunks from which a segment is not merged any more. Merging eight that are almost as large takes some seconds,

@@ -60,7 +60,7 @@ func (m *merging) put(n, version int) {
 	}
 }
 
-// sizes are how many chunks the segments have.
+// sizes returns how many chunks each segment has.
 func (m *merging) sizes() []int {
 	rows, err := m.c.Query(m.t.Context(), "select chunks from treeline_index.segment order by chunks")
 	if err != nil {
@@ -73,7 +73,7 @@ func (m *merging) sizes() []int {
 	return list
 }
 
-// check compares the keys of all chunks with those that were put; version gives that of a log, -1 if it was removed.
+// check compares the keys of all chunks with those that were put; version returns that of a log, -1 if it was removed.
 func (m *merging) check(logs int, version func(n int) int) {
 	m.t.Helper()
 	keys, err := postgres.KeysOf(m.t.Context(), m.c)
@@ -104,7 +104,7 @@ func (m *merging) check(logs int, version func(n int) int) {
 	}
 }
 
-// TestMerge: small segments become few, and nothing is lost.
+// TestMerge: many small segments become few, and nothing is lost.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	m := newMerging(t, "merge")
@@ -141,7 +141,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeDead: chunks that were replaced are left out, so that a log that changes all the time takes no more room.
+// TestMergeDead: replaced chunks are dropped, so that a log that changes all the time takes no more room.
 func TestMergeDead(t *testing.T) {
 	t.Parallel()
 	m := newMerging(t, "mergedead")
@@ -155,7 +155,7 @@ func TestMergeDead(t *testing.T) {
 	for version := 4 * postgres.MergeAt; len(m.sizes()) < postgres.MergeAt-1; version++ {
 		m.put(0, version)
 	}
-	// All chunks of all segments are gone.
+	// No chunk of any segment is left.
 	if err := m.x.Put(t.Context(), "", index.Update{Source: "a/b", Remove: []string{"000.jsonl"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestMergers(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	m.put(36, 0) // one that did not have the lock may have left something to do
+	m.put(36, 0) // a put without the lock may have left segments to merge
 	m.check(37, func(int) int { return 0 })
 	if sizes := m.sizes(); len(sizes) > 2*postgres.MergeAt {
 		t.Errorf("segments of %v chunks", sizes)

@@ -1,6 +1,5 @@
 // Package postgres keeps an index in the PostgreSQL database that has the logs (package backend/postgres), for all programs that use them.
 // It implements index.Shared.
-// use them: an index.Shared.
 //
 // # Tables
 //

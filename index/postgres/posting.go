@@ -13,9 +13,6 @@ import (
 // by their highest bits, and a row of the table posting is one bucket. It has key after key: the distance from the key before, or from the
 // beginning of the bucket; the number of chunks that have it; and the distances between their ids, the first one from segment.first. All
 // are unsigned varints.
-// by their highest bits, and a row of the table posting has one bucket: key after key, each as its distance from the key before, or from
-// the beginning of the bucket; how many chunks have it; and the distances of their ids, the first one from segment.first. All
-// are unsigned varints.
 
 // rowBytes is roughly the largest size of a row of posting. The server still stores a row of 2,000 bytes in one piece.
 const rowBytes = 1024

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// someKeys makes chunks with random keys, some of them in many chunks. It gives them by key and as pairs.
+// someKeys makes chunks with random keys, some of them in many chunks. It returns the keys as pairs, and the chunks by key.
 func someKeys(r *rand.Rand, chunks, keys int) (ids []int64, p pairs, want map[uint32][]int64) {
 	want = map[uint32][]int64{}
 	id := int64(r.IntN(1 << 40))
@@ -20,7 +20,7 @@ func someKeys(r *rand.Rand, chunks, keys int) (ids []int64, p pairs, want map[ui
 		for range keys {
 			key := r.Uint32()
 			if r.IntN(2) == 0 {
-				key = key % 50 * 0x05555555 // common ones, the first and the last among them
+				key = key % 50 * 0x05555555 // common keys, the first and the last possible one among them
 			}
 			if list := want[key]; len(list) == 0 || list[len(list)-1] != id {
 				want[key] = append(list, id)
@@ -31,7 +31,7 @@ func someKeys(r *rand.Rand, chunks, keys int) (ids []int64, p pairs, want map[ui
 	return ids, p, want
 }
 
-// TestInvert: each key is found with its chunks, and no other.
+// TestInvert: each key is found with its chunks, and without others.
 func TestInvert(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -72,7 +72,7 @@ func TestInvert(t *testing.T) {
 	}
 }
 
-// TestDamagedPosting: bytes that are no bucket are an error, or other keys, and nothing worse.
+// TestDamagedPosting: bytes that are not a bucket cause an error or yield other keys, and nothing worse.
 func TestDamagedPosting(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -106,7 +106,7 @@ func TestDamagedPosting(t *testing.T) {
 	}
 }
 
-// TestBoth: it is what a loop over both lists gives.
+// TestBoth: both returns the same as a loop over both lists.
 func TestBoth(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))

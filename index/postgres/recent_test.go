@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/index/word"
 )
 
-// session puts a session whose chunks all have some words. It was last used at that time.
+// session puts a session whose chunks all have some words. used is when it was last used.
 func (m *merging) session(name string, before *index.Stamp, size int64, used int64, chunks int, words ...string) error {
 	l := index.Log{Name: name, Before: before, Stamp: index.Stamp{Generation: "1", Size: size}}
 	l.Summary = index.Summary{Session: true, Dialect: "omp"}
@@ -52,7 +52,7 @@ func TestSearchOld(t *testing.T) {
 	for _, err := range []error{
 		m.session("old", nil, 1, 100, 1, "plum", "quince"),
 		m.session("older", nil, 1, 10, 1, "plum", "medlar"),
-		m.session("many", nil, 1, 50, 17_000, "plum"), // more than are looked at first
+		m.session("many", nil, 1, 50, 17_000, "plum"), // more chunks than are looked up first
 		m.session("other", nil, 1, 60, 1, "cherry"),
 	} {
 		if err != nil {
@@ -68,7 +68,7 @@ func TestSearchOld(t *testing.T) {
 			}
 		}
 	}
-	// The newest log is known after one page, though it was put first: not all that may match is read before.
+	// The newest log is on the first page, though it was put first: the search does not first read everything that may match.
 	q, _ := query.Parse("plum", query.Options{})
 	list, next, err := m.x.Search(t.Context(), index.Selection{Sessions: true, Limit: 1}, q)
 	if err != nil || len(list) != 1 || list[0].Name != "old" || next == nil {

@@ -100,7 +100,7 @@ func (b *box) index(t *testing.T) index.Shared {
 	return x
 }
 
-// count is how many requests came since the last call.
+// count returns how many requests came since the last call.
 func (b *box) count(path string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +111,7 @@ func (b *box) count(path string) int {
 
 func indexes() []index.Driver { return []index.Driver{postgres.Driver()} }
 
-// behind is the archive as a client of a server sees it.
+// behind returns the archive as a client of a server sees it.
 func (a *archive) behind(b *box) *archive {
 	opt := world.Options(a.TempDir(), nil)
 	opt.Drivers, opt.Roots = b.drivers, []string{b.URL}
@@ -120,8 +120,8 @@ func (a *archive) behind(b *box) *archive {
 	return &archive{T: a.T, url: b.URL, m: m, b: a.b, now: a.now}
 }
 
-// Over a server the index gives what an index of this machine gives, and lists need no content of logs. A server without an
-// index is read as before.
+// Over a server the index returns what an index of this machine returns, and lists do not read logs. A server without an index is read as
+// before.
 func TestSameRemote(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "sameremote")
@@ -155,7 +155,7 @@ func TestSameRemote(t *testing.T) {
 	if c.found < soaktest.Part(50, 15) {
 		t.Errorf("only %d hits were compared", c.found)
 	}
-	// A store takes it by the scheme of its root.
+	// A store opens it by the scheme of its root.
 	s, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoBreadcrumbs: true,
 		Backends: b.drivers, Indexes: remote.Drivers(b.drivers), Roots: []string{b.URL}, ReadOnly: true})
 	a.must(err)
@@ -171,7 +171,7 @@ func TestSameRemote(t *testing.T) {
 	d.sameHits(d.local(), none, texts[0], find.Options{})
 }
 
-// Nothing of a project that the token is not for leaves the server.
+// The server sends nothing of a project that the token does not cover.
 func TestLimitedRemote(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "limitedremote")
@@ -298,7 +298,7 @@ func TestLimitedRemote(t *testing.T) {
 	}
 }
 
-// What is no question is refused as one, and never reaches the database.
+// A malformed question is refused as such, and never reaches the database.
 func TestHostileQuestions(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "questions")

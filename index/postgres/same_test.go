@@ -32,14 +32,14 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// archive is a database with the sessions of two machines, and all ways to look at it.
+// archive is a database with the sessions of two machines, and all ways to read it.
 type archive struct {
 	*testing.T
 	url string
 	m   *place.Machine
 	b   backend.Backend // of the whole archive
 	now time.Time
-	// found counts hits: a comparison of nothing proves nothing.
+	// found counts hits: comparing nothing proves nothing.
 	found int
 }
 
@@ -54,7 +54,7 @@ func newArchive(t *testing.T, name string) *archive {
 	return a
 }
 
-// machine is a machine that has nothing but the archive.
+// machine returns a machine that has only the archive.
 func (a *archive) machine() *place.Machine {
 	opt := world.Options(a.TempDir(), nil)
 	opt.Drivers = []backend.Driver{store.Driver(store.Options{})}
@@ -71,10 +71,10 @@ func (a *archive) must(err error) {
 	}
 }
 
-// local is a finder with an index in memory, which lists all logs and reads all of them.
+// local returns a finder with an index in memory, which lists and reads all logs.
 func (a *archive) local() *find.Finder { return find.New(a.m, index.Open(index.Options{}), a.clock) }
 
-// shared is a finder with the index in the database.
+// shared returns a finder with the index in the database.
 func (a *archive) shared() *find.Finder {
 	x, err := postgres.Open(a.url)
 	a.must(err)
@@ -116,7 +116,7 @@ func (a *archive) push(origin, home string) {
 	}
 }
 
-// hit is what must be the same of a hit.
+// hit has the fields of a hit that must be equal.
 type hit struct {
 	Path, Entry, Type, Snippet, Field, Label, Short string
 	Role                                            session.Role
@@ -140,7 +140,7 @@ func hits(res *find.Result) (list []hit) {
 		}
 		list = append(list, one)
 	}
-	// Of hits of one moment in different sessions the order is not defined.
+	// The order of hits of the same time in different sessions is not defined.
 	slices.SortStableFunc(list, func(a, b hit) int {
 		x, _ := a.Time.Time()
 		y, _ := b.Time.Time()
@@ -149,7 +149,7 @@ func hits(res *find.Result) (list []hit) {
 	return list
 }
 
-// sameHits searches both ways.
+// sameHits searches both ways and compares.
 func (a *archive) sameHits(local, shared *find.Finder, text string, opt find.Options) {
 	a.Helper()
 	opt.Problem = func(err error) { a.Errorf("the search for %q told: %v", text, err) }
@@ -170,7 +170,7 @@ func (a *archive) sameHits(local, shared *find.Finder, text string, opt find.Opt
 	}
 }
 
-// phrases are pieces of two words from the texts of all sessions: common words more often than rare ones.
+// phrases returns pairs of words from the texts of all sessions; common words are more frequent among them than rare ones.
 func (a *archive) phrases() (list []string) {
 	pair := regexp.MustCompile(`[A-Za-z]{3,} [A-Za-z]{3,}`)
 	for l, err := range a.b.List(a.Context(), "") {
@@ -185,8 +185,8 @@ func (a *archive) phrases() (list []string) {
 	return list
 }
 
-// TestSame: lists and searches of the shared index give what an index of this machine gives, for sessions of all dialects,
-// also after logs grew, were replaced and were removed.
+// TestSame: lists and searches of the shared index return what an index of this machine returns, for sessions of all dialects, also after
+// logs grew, were replaced and were removed.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "same")
@@ -233,7 +233,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// queryOf makes a query of texts that occur.
+// queryOf makes a query from texts that occur.
 func queryOf(r *rand.Rand, texts []string) string {
 	phrase := texts[r.IntN(len(texts))]
 	word, other, _ := strings.Cut(phrase, " ")
@@ -249,7 +249,7 @@ func queryOf(r *rand.Rand, texts []string) string {
 	case 4:
 		return word + " -" + other
 	case 5:
-		return word[1:] // mostly no word, so it is searched as a part of one
+		return word[1:] // usually not a word, so it is searched as a part of one
 	}
 	return word
 }
@@ -303,7 +303,7 @@ func (a *archive) change(r *rand.Rand) {
 			a.must(err)
 			last = bytes.Clone(rec.Data)
 		}
-		// The last record again, which is what an agent may write, too.
+		// The last record again: agents may write such a duplicate, too.
 		_, err := a.b.Append(a.Context(), l, last, last)
 		a.must(err)
 	}
@@ -359,7 +359,7 @@ func (a *archive) sameRows(local, shared *find.Finder, round int) {
 	}
 }
 
-// pages returns the paths of a list that is read in pages, and how many there are. Those that are equal in the order are sorted.
+// pages returns the paths of a list that is read in pages, and their number. Paths that are equal in the order are sorted.
 func (a *archive) pages(f *find.Finder, by place.Order, filter place.Filter, size int) (paths []string, total int) {
 	a.Helper()
 	opt := find.ListOptions{Order: by, Filter: filter, Limit: size, Total: true}
@@ -376,13 +376,13 @@ func (a *archive) pages(f *find.Finder, by place.Order, filter place.Filter, siz
 		paths = append(paths, fmt.Sprint(rows[i].When().UnixNano(), " ", rows[i].Path))
 	}
 	if by == place.OrderWhen {
-		slices.Sort(paths) // equals are sorted differently
+		slices.Sort(paths) // ties are sorted differently
 		slices.Reverse(paths)
 	}
 	return paths, total
 }
 
-// A caller that may see some projects only does not learn from a score how common a word is in the others.
+// A caller that may see only some projects does not learn from a score how common a word is in other projects.
 func TestRankLimited(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "ranked")
@@ -410,7 +410,7 @@ func TestRankLimited(t *testing.T) {
 	}
 }
 
-// A cursor that no page gave is refused as one, in every order.
+// A cursor that does not come from a page is refused as such, in every order.
 func TestHostileCursors(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "cursors")

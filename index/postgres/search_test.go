@@ -52,7 +52,7 @@ func TestSearchPages(t *testing.T) {
 	}
 }
 
-// TestLongNames: a log is selected by its name and by the last part of it, however long they are, and no text is too odd to ask for.
+// TestLongNames: a log is selected by its name and by the last part of it, however long they are, and any text can be asked for.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "longnames")

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
-// TestSearchWhilePut: a log that is put again in the middle of a search, so that its chunk gets another id, is found.
+// TestSearchWhilePut: a log that is put again during a search, so that its chunk gets another id, is found.
 func TestSearchWhilePut(t *testing.T) {
 	t.Parallel()
 	pgtest.Shared(t).Database(t, "whileput")
@@ -57,7 +57,8 @@ func TestSearchWhilePut(t *testing.T) {
 	}
 }
 
-// TestSearchWhileReplaced: a log that is replaced between two pages of a search is searched as a whole: its chunks were those of the old one.
+// TestSearchWhileReplaced: a log that is replaced between two pages of a search is searched as a whole: the known chunks were those of the
+// old log.
 func TestSearchWhileReplaced(t *testing.T) {
 	t.Parallel()
 	pgtest.Shared(t).Database(t, "whilereplaced")

@@ -22,8 +22,8 @@ import (
 	"github.com/treeline-dev/treeline/usage"
 )
 
-// stores are three views of one archive: that of a program which reads all logs, that of one with the index beside them, and that of a
-// client of a server.
+// stores are three views of one archive: of a program that reads all logs, of a program that uses the index beside them, and of a client of
+// a server.
 type stores struct {
 	whole, paged, client *treeline.Store
 	box                  *box
@@ -50,13 +50,13 @@ func (a *archive) client(b *box, cwd string) *treeline.Store {
 	return a.store(cwd, b.URL, b.drivers, remote.Drivers(b.drivers))
 }
 
-// name is the name of a log in the archive.
+// name returns the name of a log in the archive.
 func name(s *treeline.Store, path string) string {
 	folder, _ := s.ArchivedFolder(path)
 	return folder
 }
 
-// everything pushes a machine of all agents.
+// everything pushes the sessions of a machine with all agents.
 func (a *archive) everything(seed uint64) {
 	home := a.TempDir()
 	_, err := gen.Machine(home, seed)
@@ -65,7 +65,7 @@ func (a *archive) everything(seed uint64) {
 	a.push("one-00000001", home)
 }
 
-// A session is found by what people call it, and no log is listed for it.
+// A session is found by each of its names, without listing logs.
 func TestNamed(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "named")
@@ -106,7 +106,7 @@ func TestNamed(t *testing.T) {
 			}
 		}
 	}
-	// A server without an index lists the names of logs, and reads those that may be meant.
+	// A server without an index lists the names of logs, and reads those that may match.
 	plain := newBox(t, a.url, nil)
 	other := a.client(plain, gen.MachineCWD)
 	row, err := other.Find(t.Context(), string(rows[0].ID))
@@ -118,7 +118,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// Sums are made of some sessions at a time, and are what all at once give: forks of a session that is gone, conversions, and copies on
+// Sums are made of some sessions at a time, and equal those of all at once: forks of a session that is gone, conversions, and copies on
 // another machine count once.
 func TestStats(t *testing.T) {
 	t.Parallel()
@@ -129,7 +129,7 @@ func TestStats(t *testing.T) {
 	a.must(err)
 	a.push("two-00000002", home) // copies of the first machine
 	for i := range 6 {
-		// Two have a parent that is gone, two were converted from a session that is gone, two from one that is there.
+		// Two have a parent that is gone, two were converted from a session that is gone, two from one that exists.
 		from := []string{`"parentSession":"gone-1"`, `"treelineOrigin":{"session":"gone-2"}`, `"treelineOrigin":{"session":"made-0"}`}[i/2]
 		text := fmt.Sprintf(`{"type":"session","version":3,"id":"made-%d","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/beds",%s}`+"\n", i, from)
 		for k := range 3 + i {
@@ -175,7 +175,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// Lists of runs are pages of the index, and no other run is looked at.
+// Lists of runs are pages of the index, and other runs are not read.
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "runs")
@@ -238,7 +238,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// What is in the sources of an archive is counted by the index, and no log is read for it.
+// The index counts the sessions in the sources of an archive, and no log is read.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "sources")
@@ -269,7 +269,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// A watch of one directory asks the index which sessions are there, and hears of those that are written.
+// A watch of one directory asks the index for its sessions, and is told of those that are written.
 func TestWatchHere(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "watchhere")

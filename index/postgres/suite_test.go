@@ -28,8 +28,7 @@ func TestSuite(t *testing.T) {
 	t.Run("remote", func(t *testing.T) { suite(t, direct, direct, true) })
 }
 
-// suite runs the suite over an address of a database. Every test begins without an index. remote: it is read
-// through a server.
+// suite runs the suite on a database. Every test begins without an index. remote: the index is read through a server.
 func suite(t *testing.T, direct, url string, remote bool) {
 	indextest.Run(t, func(t *testing.T) (func() indextest.Index, indextest.Kept) {
 		c, err := pgx.Connect(t.Context(), direct)
@@ -59,19 +58,19 @@ func suite(t *testing.T, direct, url string, remote bool) {
 	})
 }
 
-// folder has the sources of the suite.
+// folder is the folder of the suite's sources.
 const folder = "suite-00000001/"
 
-// whole lets the suite look at all of a shared index at once.
+// whole lets the suite read a shared index as one catalogue.
 type whole struct {
 	t *testing.T
 	x *postgres.Index
-	// read is what is asked.
+	// read is the index that is queried.
 	read index.Shared
 	c    *pgx.Conn
-	// of has the source of each list of logs that was returned.
+	// of maps each list of logs that was returned to its source.
 	of map[*index.Logs]string
-	// named has the last source with a log of each name.
+	// named maps the name of a log to the last source with it.
 	named map[string]string
 }
 
@@ -113,7 +112,7 @@ func (w *whole) Put(updates ...index.Update) {
 	}
 }
 
-// spelled makes words of the signatures of a log, which the database does not keep, so that EachChunk can make them again.
+// spelled adds words made from a log's signatures, which the database does not keep, so that EachChunk can make the signatures again.
 func spelled(l index.Log) index.Log {
 	l.Chunks = slices.Clone(l.Chunks)
 	for i := range l.Chunks {

@@ -65,7 +65,7 @@ func TestRebuild(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "rebuild")
 	f := a.shared()
-	a.finds(f, "apricot") // there is no table yet
+	a.finds(f, "apricot") // there are no tables yet
 	a.create("a", "apricot")
 	a.finds(f, "apricot", "a")
 	for i, sql := range []string{
@@ -108,7 +108,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestOthers: many logs that are no sessions, all written by one transaction, do not keep an update from its end.
+// TestOthers: many logs that are not sessions, all written by one transaction, do not prevent an update from finishing.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "others")
@@ -119,7 +119,7 @@ func TestOthers(t *testing.T) {
 	a.finds(a.shared(), "apricot", "a", "b")
 }
 
-// TestLongTransaction: while another transaction stays open, the mark cannot advance. Updates take no more logs at a time for that.
+// TestLongTransaction: while another transaction stays open, the mark cannot advance. Updates do not read more logs because of that.
 func TestLongTransaction(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "long")
@@ -143,7 +143,7 @@ func TestLongTransaction(t *testing.T) {
 	a.must(tx.Rollback(t.Context()))
 }
 
-// counted is an index that is asked for few changes at a time.
+// counted is an index whose Changes are asked for a few at a time.
 type counted struct {
 	index.Shared
 	t *testing.T
@@ -189,7 +189,7 @@ func TestNoSource(t *testing.T) {
 	}
 }
 
-// TestForgottenMeanwhile: a program that learnt of a removal late does not forget the log that was made again since.
+// TestForgottenMeanwhile: a program that learns of a removal late does not forget the log if it was made again since.
 func TestForgottenMeanwhile(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "meanwhile")
@@ -215,7 +215,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 	a.finds(f, "apricot")
 }
 
-// TestUpdaters: several programs bring the index up to date while sessions are written. In the end it is what one makes.
+// TestUpdaters: several programs bring the index up to date while sessions are written. In the end it is as if one program had made it.
 func TestUpdaters(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "updaters")

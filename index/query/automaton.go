@@ -16,8 +16,6 @@ import (
 // Package regexp takes tens of nanoseconds per byte, which is most of the time of a search without literals. An automaton with one table
 // lookup per byte decides whether an expression matches at all. Its states are created when they are first reached: they are sets of
 // positions in the program to which package regexp/syntax compiles the expression.
-// with one table lookup per byte says whether an expression matches at all. Its states are created when they are first
-// reached: they are sets of positions in the program to which package regexp/syntax compiles the expression.
 
 // automatons are the automatons of one expression, one for each goroutine that uses it.
 type automatons struct {

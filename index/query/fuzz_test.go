@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/index/query"
 )
 
-// FuzzParse: whatever people type is a query or an error, and a query can be asked.
+// FuzzParse: any input is a query or an error, and a query can be run.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", "word", `"a phrase"* -not *sub*`, `-"x`, "- * ** -* *-", `"\"\\"`, "你好 👍", "a(b|c)+d{2,}"} {
 		f.Add(s, false, false)
@@ -30,7 +30,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzNothingHeldBack: what matches passes the signature and the look at the undecoded record.
+// FuzzNothingHeldBack: a text that matches passes the signature and the search in the undecoded record.
 func FuzzNothingHeldBack(f *testing.F) {
 	f.Add("parseHeader", "header", false, false)
 	f.Add("a Kelvin \u212a", "k*", false, false)

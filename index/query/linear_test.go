@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// naive is find as it is meant: each place is tried.
+// naive is the specification of find: it tries each position.
 func (l *literal) naive(text string, from int) (int, int) {
 	for i := from; i < len(text); i++ {
 		if !l.first[text[i]] {
@@ -19,7 +19,7 @@ func (l *literal) naive(text string, from int) (int, int) {
 	return -1, -1
 }
 
-// TestLinear: the search for texts that repeat finds the same as the one that tries each place.
+// TestLinear: the linear search finds the same as one that tries each position.
 func TestLinear(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	letters := []string{"a", "a", "a", "b", "A", " ", "\n ", "ä", "Ä", "\u212a", "k", "ſ", "s", "\xff", "\xc3", "\ufffd", ".", "\u2003"}
@@ -51,7 +51,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestRepetitive: a text that repeats what a long literal begins with is searched in linear time. Trying each place would take minutes.
+// TestRepetitive: a text that repeats the beginning of a long literal is searched in linear time. Trying each position would take minutes.
 func TestRepetitive(t *testing.T) {
 	const n = 1 << 20
 	for name, test := range map[string]struct{ text, words string }{

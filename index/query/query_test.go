@@ -96,7 +96,7 @@ func checkQuery(t *testing.T, r *rand.Rand, texts []query.Text, o querytest.Quer
 	t.Helper()
 	opt, text := query.Options{Case: o.Case, Fields: o.Fields}, o.Text()
 	if o.Regexp != nil {
-		opt.Regexp, opt.Case, text = true, true, o.Regexp.String() // the expression itself says whether case matters
+		opt.Regexp, opt.Case, text = true, true, o.Regexp.String() // the expression itself contains whether case matters
 	}
 	if o.Regexp == nil && (len(o.Terms) == 0 || o.Terms[0].Not) {
 		return false
@@ -220,7 +220,7 @@ func TestParseQuery(t *testing.T) {
 			t.Errorf("%q: error %q, want %q", text, got, want)
 		}
 	}
-	for _, text := range []string{`\Qf(x`, `foo|\Qa)b`} { // a quotation without an end goes to the end of the expression
+	for _, text := range []string{`\Qf(x`, `foo|\Qa)b`} { // a quotation without an end extends to the end of the expression
 		q, err := query.Parse(text, query.Options{Regexp: true})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -336,8 +336,8 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-// TestExpressionsSayWhatRegexpSays compares the automaton with package regexp: on expressions of all kinds, on invalid
-// UTF-8, and on an expression with too many states.
+// TestExpressionsSayWhatRegexpSays compares the automaton with package regexp: on expressions of all kinds, on invalid UTF-8, and on an
+// expression with too many states.
 func TestExpressionsSayWhatRegexpSays(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 3))
@@ -452,7 +452,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// An expression that matches the empty text as well marks what it found and nothing beside it.
+// An expression that also matches the empty text marks only what it found.
 func TestMarksEmpty(t *testing.T) {
 	t.Parallel()
 	for expression, want := range map[string]string{"b*": "a«b»c", "^": "abc", "x*": "abc"} {

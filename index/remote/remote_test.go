@@ -35,7 +35,7 @@ func (s *stranger) Ask(_ context.Context, _ string, _, into any) error {
 
 func (s *stranger) Close() error { return nil }
 
-// encoded is a log as a server sends it.
+// encoded returns a log as a server sends it.
 func encoded(t *testing.T, change func(*index.Log)) string {
 	t.Helper()
 	l := indextest.Log("-p/a.jsonl", 9)
@@ -55,7 +55,7 @@ func page(t *testing.T, p protocol.Page) string {
 
 func same(*index.Log) {}
 
-// What a server cannot mean is refused, and nothing of it is used.
+// An impossible answer of a server is refused, and nothing of it is used.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	const from = "laptop-00000001/omp"
@@ -134,7 +134,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// A log inside the archive has the path that this client knows it by.
+// The parent of a log, if it is in the archive, has the path by which this client knows it.
 func TestParent(t *testing.T) {
 	t.Parallel()
 	data := encoded(t, func(l *index.Log) {
@@ -147,7 +147,7 @@ func TestParent(t *testing.T) {
 	}
 }
 
-// A server that has no index, an older one, and one of another version are told apart from one that cannot be reached.
+// A server without an index, an older one, and one of another version are distinguished from one that cannot be reached.
 func TestNone(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("connection refused")
@@ -186,7 +186,7 @@ func (s *script) Ask(_ context.Context, _ string, question, into any) error {
 
 func (s *script) Close() error { return nil }
 
-// All logs are asked for page by page, each after the one before it, and no more than are wanted.
+// All logs are requested page by page, each after the one before it, and no more than are wanted.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	var pages []protocol.Page
@@ -218,7 +218,7 @@ func TestPages(t *testing.T) {
 
 func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
-// endless answers every question with a page that another one follows.
+// endless answers every question with a page that has a successor.
 type endless struct {
 	asked int
 	logs  []protocol.Log
@@ -234,7 +234,7 @@ func (e *endless) Ask(_ context.Context, _ string, _, into any) (err error) {
 
 func (e *endless) Close() error { return nil }
 
-// A server that sends logs or pages without end, or too many at once, is not one.
+// A server that sends logs or pages without end, or too many at once, is refused.
 func TestEndless(t *testing.T) {
 	t.Parallel()
 	one := protocol.Log{Source: "a/omp", Data: encoded(t, same)}

@@ -7,7 +7,6 @@ import (
 
 // Runs are found by their edges. For 64 bytes at once, a word has a bit for each byte that belongs to a run, and a run begins or ends where
 // these bits change. The cost does not depend on the length of runs, which no processor can predict.
-// ends where these bits change. The cost does not depend on the length of runs, which no processor can predict.
 
 // EdgeWindow is how many bytes are searched for edges at once. It is a multiple of 64.
 const EdgeWindow = 1 << 10

@@ -8,15 +8,15 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// TestEdges holds the edges of random texts, of all lengths around blocks and windows, against a look at each byte.
+// TestEdges compares the edges of random texts, of all lengths around blocks and windows, with a check of each byte.
 func TestEdges(t *testing.T) {
 	t.Parallel()
-	// The neighbours of all ranges are among them.
+	// Has the neighbours of all ranges.
 	const bytes = "azAZ09 `{@[/:\x00\x7f\x80\xff\n"
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for length := range 3 * EdgeWindow {
 		text := make([]byte, length)
-		runs := 1 + rnd.IntN(100) // from nothing but separators and letters by turns to runs over several windows
+		runs := 1 + rnd.IntN(100) // from alternating separators and letters to runs over several windows
 		c := byte(' ')
 		for i := range text {
 			if rnd.IntN(runs) == 0 {

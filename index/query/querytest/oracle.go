@@ -1,7 +1,5 @@
 // Package querytest has an oracle for what a query finds, for tests that compare, and makes random queries and texts that often match. The
 // oracle follows the comment of package query and shares no code with it: it makes lists of characters and tries every position.
-// often match. The oracle follows the comment of package query and shares no code with it: it makes lists of characters and
-// tries every position.
 package querytest
 
 import (

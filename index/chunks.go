@@ -22,10 +22,10 @@ func (c *Catalogue) PlaceOf(key, name string) (p Place, ok bool) {
 	return p, ok
 }
 
-// EachChunk calls take with the chunks of some logs, in the order of the file; those of one log come in order. i is the
-// index of the log in list. It returns the indexes of logs whose signatures are lost; anything may occur in them. Damage of
-// the file causes one notice; the caller puts such logs as Lost if they are Current, so that they are read again. A chunk is
-// valid until take returns, and only what take looks at is checked. take must not call the index, which is locked.
+// EachChunk calls take with the chunks of some logs, in the order of the file; those of one log come in order. i is the index of the log in
+// list. It returns the indexes of logs whose signatures are lost; anything may occur in these. Damage of the file causes one notice; the
+// caller puts such logs as Lost if they are Current, so that they are read again. A chunk is valid until take returns, and only the parts
+// that take reads are checked. take must not call the index, which is locked.
 func (x *Index) EachChunk(list []Place, take func(i int, c *Kept)) (unknown []int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -70,22 +70,22 @@ func (p *Place) names() (dir, base string) {
 	return r.name()
 }
 
-// sum is the checksum of the log's name.
+// sum returns the checksum of the log's name.
 func (p *Place) sum() nameSum {
 	dir, base := p.names()
 	return nameSum(sumOf(dir).with(bytesOf(base)))
 }
 
-// names reports whether the committed catalogue has a piece of a log at that position. An older catalogue may name positions in
-// a file that is gone, which is not damage.
+// names reports whether the committed catalogue has a piece of a log at that position. An older catalogue may name positions in a file that
+// is gone, which is not damage.
 func (x *Index) names(log string, p piece) bool {
 	return p.at >= 0 && !p.held() && x.kept.any(log, func(l *Log) bool {
 		return slices.ContainsFunc(l.pieces, func(q piece) bool { return q.at == p.at && q.size == p.size })
 	})
 }
 
-// Current reports whether the present catalogue has a log with these signatures. Those of an older catalogue may have been
-// moved or replaced since; if they are lost, the log need not be read again.
+// Current reports whether the current catalogue has a log with these signatures. Those of an older catalogue may have been moved or
+// replaced since; if they are lost, the log need not be read again.
 func (x *Index) Current(l *Log) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -93,8 +93,7 @@ func (x *Index) Current(l *Log) bool {
 	return x.now.any(l.Name, func(now *Log) bool { return slices.Equal(now.pieces, l.pieces) })
 }
 
-// window is the part of the file that is being read: mapped if possible, so that only pages in use are read, otherwise read
-// at once.
+// window is the part of the file that is being read. It is mapped if possible, so that only used pages are read, otherwise read at once.
 type window struct {
 	s     *signatures
 	data  []byte
@@ -103,8 +102,8 @@ type window struct {
 	big   []byte
 	room  []byte // for a directory
 
-	shared     sharedPiece // the last one
-	sharedAt   int64       // where it is; -1 for none
+	shared     sharedPiece // the last shared piece
+	sharedAt   int64       // its position; -1 for none
 	sharedRoom []byte
 }
 
@@ -121,13 +120,12 @@ func (w *window) has(p piece) bool {
 
 func (w *window) close() {
 	if w.unmap != nil {
-		_ = w.unmap() // no slice of it is used any more
+		_ = w.unmap() // no slice of it is in use
 	}
 	w.unmap, w.data = nil, nil
 }
 
-// each calls take with the chunks of a piece. If another program truncates the mapped file, access is a fault; it counts as
-// damage.
+// each calls take with the chunks of a piece. If another program truncates the mapped file, access causes a fault, which counts as damage.
 func (w *window) each(l *Place, p piece, take func(*Kept)) (err error) {
 	data, err := w.read(p)
 	if err != nil {
@@ -154,7 +152,7 @@ func (w *window) each(l *Place, p piece, take func(*Kept)) (err error) {
 	}
 	w.shared.sig = data[len(data)-len(w.shared.sig):] // the window may have moved
 	if err = w.shared.take(l.sum(), int(p.member), again, take); err != nil {
-		w.sharedAt = -1 // take may not have seen the signature: the next log shows it anew
+		w.sharedAt = -1 // take may not have seen the signature: it is passed again for the next log
 	}
 	return err
 }

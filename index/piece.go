@@ -77,9 +77,9 @@ func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte
 	return dst
 }
 
-// roomFor grows a buffer of pieces for so many more bytes.
+// roomFor makes room in a buffer of pieces for so many more bytes.
 func roomFor(dst []byte, need int) []byte {
-	if cap(dst)-len(dst) >= need { // otherwise a large session grows it step by step
+	if cap(dst)-len(dst) >= need { // otherwise a large session would grow it step by step
 		return dst
 	}
 	room := 2 * cap(dst)
@@ -100,10 +100,10 @@ func appendSums(dst, sig []byte) []byte {
 // Kept is a chunk in the index. It implements query.Signature.
 type Kept struct {
 	Chunk
-	// Again: the signature is that of the chunk before, which is of another log. Only From and To differ.
+	// Again: the signature is that of the chunk before, which belongs to another log. Only From and To differ.
 	Again   bool
 	sums    []byte // of the blocks of Sig; nil if there is nothing to check
-	damaged bool   // a block with a wrong checksum was looked at
+	damaged bool   // a block with a wrong checksum was read
 }
 
 // sound reports whether the block with that byte of the signature has the right checksum.
@@ -130,7 +130,7 @@ func (c *Kept) Sound() bool {
 // directory is the directory of a piece, decoded.
 type directory struct {
 	list reader // of the chunks
-	n    int    // how many there are
+	n    int    // number of chunks
 	sums []byte // of the blocks, followed by that of the ids
 	data []byte // signatures, followed by ids
 }
@@ -151,8 +151,8 @@ func (d *directory) next() (e entry) {
 	return e
 }
 
-// checkedDirectory checks the directory of a piece, and gives it and what follows. If room is not nil, the directory is copied
-// there first: another program may change a mapped file between check and use.
+// checkedDirectory checks the directory of a piece, and returns it and what follows. If room is not nil, the directory is first copied
+// there: another program may change a mapped file between check and use.
 func checkedDirectory(name nameSum, data []byte, room *[]byte) (list, rest []byte, err error) {
 	if len(data) < pieceHead {
 		return nil, nil, errSignatures
@@ -198,8 +198,8 @@ func directoryOf(name nameSum, data []byte, room *[]byte) (d directory, err erro
 	return d, nil
 }
 
-// eachInPiece calls take with the chunks of a piece that count. The slices refer to data and to room; see directoryOf. After
-// an error some chunks may have been taken already.
+// eachInPiece calls take with the first count chunks of a piece, which are the valid ones. The slices refer to data and to room; see
+// directoryOf. After an error some chunks may have been taken already.
 func eachInPiece(name nameSum, data []byte, room *[]byte, count int, take func(*Kept)) error {
 	d, err := directoryOf(name, data, room)
 	if err != nil || count < 0 || count > d.n {
@@ -220,7 +220,7 @@ func eachInPiece(name nameSum, data []byte, room *[]byte, count int, take func(*
 	return nil
 }
 
-// idsInPiece calls take with the hashes of ids of the chunks of a piece that count; from is where the chunk begins.
+// idsInPiece calls take with the hashes of ids of the first count chunks of a piece; from is where the chunk begins.
 func idsInPiece(name nameSum, data []byte, count int, take func(from int64, ids []uint32)) error {
 	d, err := directoryOf(name, data, nil)
 	if err != nil || count < 0 || count > d.n {

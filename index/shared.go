@@ -12,36 +12,36 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Shared is an index beside the logs in a database. All programs that use the logs share it. It learns from the database which
-// logs changed, and it answers filters, orders, pages and searches itself, so that a list of a million sessions costs no more
-// than its page. Everything in it is derived: it can be dropped at any time.
+// Shared is an index beside the logs in a database. All programs that use the logs share it. It learns from the database which logs
+// changed, and it evaluates filters, orders, pages and searches itself, so that a list of a million sessions costs no more than its page.
+// Everything in it is derived: it can be dropped at any time.
 //
-// A source is the folder of an archive in which its logs are: ORIGIN/SOURCE; see backend.SplitArchived. Several programs may
-// bring the index up to date at once. Each reads logs that changed and puts the result; what another one has put meanwhile is
-// not overwritten. All methods may be called from several goroutines at once.
+// A source is the folder ORIGIN/SOURCE of an archive, which has its logs; see backend.SplitArchived. Several programs may bring the index
+// up to date at once. Each reads changed logs and puts the result; what another program has put meanwhile is not overwritten. All methods
+// may be called from several goroutines at once.
 type Shared interface {
-	// Changes returns what is to be done to bring the index up to date, at most so many logs and so many groups.
+	// Changes returns the work that brings the index up to date: at most so many logs and so many groups.
 	Changes(ctx context.Context, most int) (Changes, error)
 
-	// Put changes what is known of logs, all or nothing. A log is put only if the index knows of it what Log.Before says, and
-	// Update.Compared is as Changes gave it: if not, another program was faster, and the error is ErrOvertaken. The mark is then not
-	// kept; ask for the changes again. Update.Forget must not be set. The zero Mark changes nothing.
+	// Put changes what is known of logs, all or nothing. It puts a log only if the index knows of it exactly Log.Before, and
+	// Update.Compared must be as Changes returned it. Otherwise another program was faster, and the error is ErrOvertaken. The mark is then
+	// not kept; call Changes again. Update.Forget must not be set. The zero Mark changes nothing.
 	Put(ctx context.Context, mark Mark, updates ...Update) error
 
 	// Select returns a page of the logs that fit. Chunks and IDs are not filled in.
 	Select(ctx context.Context, s Selection) ([]Found, error)
 
-	// Count counts the logs that fit; Order and After do not matter. With a query, it also counts their chunks; without one it counts
-	// no further than Limit, if that is set, and if it is not, it also gives their size and newest time.
+	// Count counts the logs that fit; Order and After do not matter. With a query, it also counts their chunks. Without one, it counts no
+	// further than Limit if that is set, and otherwise also returns their total size and newest time.
 	Count(ctx context.Context, s Selection, q *query.Query) (Counts, error)
 
-	// Search returns logs that may match, with the chunks that may, in the order OrderUsed. next is where to go on; nil means that
-	// there are no more. s.Limit is about how many logs are looked at for one answer.
+	// Search returns logs that may match, with the chunks that may, in the order OrderUsed. next is where to continue; nil means that there
+	// are no more. s.Limit is about how many logs are examined for one answer.
 	Search(ctx context.Context, s Selection, q *query.Query) (list []Found, next *Position, err error)
 
-	// Values returns the values of a kind that occur, in order. Those of sessions that are gone may be among them. What it costs does
-	// not depend on the number of logs, only on that of values. cwds limits it to the sessions in some working directories; nil
-	// does not. Limited models cost as much as these sessions.
+	// Values returns the values of a kind that occur, in order. Some may belong to sessions that are gone. The cost depends on the number
+	// of values, not of logs. cwds, if not nil, limits it to the sessions in some working directories. With it, models cost as much as
+	// these sessions.
 	Values(ctx context.Context, v Value, cwds []string) ([]string, error)
 
 	// IDs calls take with the hashes of ids of the first n chunks of a log, as Index.IDs does.
@@ -51,10 +51,10 @@ type Shared interface {
 	Close() error
 }
 
-// Counts are how many logs fit, how many chunks these have, and how many chunks may have each term of a query.
+// Counts are how many logs fit, how many chunks these have, and how many of the chunks may have each term of a query.
 type Counts struct {
 	Logs, Chunks int
-	// Bytes is the size of the logs together, Newest the latest Facts.Touched; 0 if there are none.
+	// Bytes is the total size of the logs, Newest the latest Facts.Touched; 0 if there are none.
 	Bytes, Newest int64
 	With          []int
 }
@@ -73,61 +73,61 @@ var (
 	ErrOvertaken = errors.New("another program has updated the index at the same moment")
 	// ErrReadOnly: this program may not bring the index up to date. It can still be read.
 	ErrReadOnly = errors.New("the index cannot be written")
-	// ErrNone: the archive has no index that this program can use. Changes tells. All logs must be read instead.
+	// ErrNone: the archive has no index that this program can use. Changes returns it. All logs must be read instead.
 	ErrNone = errors.New("the archive has no index")
 )
 
-// Changes is what is to be done to bring a Shared index up to date.
+// Changes is the work that brings a Shared index up to date.
 type Changes struct {
 	// Logs differ from what the index knows, the oldest change first. A list shorter than was asked for has all of them.
 	Logs []Change
 	// Mark stands for the changes in Logs: pass it to Put with the last of them.
 	Mark Mark
-	// Compare are groups whose logs are to be compared, since one was put or removed; see Update.Compare. They stay in the index until
-	// they are in Update.Compared, whatever becomes of the program that put the logs.
+	// Compare are groups whose logs must be compared, since one was put or removed; see Update.Compare. They stay in the index until they
+	// are in Update.Compared, whatever becomes of the program that put the logs.
 	Compare []Group
 }
 
-// Group is logs of which what is known depends on the others: those that begin with the same message, which is Summary.First, or, if that
-// is 0, those of one session in one source. In Changes, Number is another one after each Update.Compare with the group.
+// Group is a set of logs whose known facts depend on each other: those that begin with the same message (Summary.First) or, if First is 0,
+// those of one session in one source. In Changes, Number differs after each Update.Compare with the group.
 type Group struct {
 	First      uint64
 	Source, ID string
 	Number     int64
 }
 
-// Mark is how far the changes of the logs were looked at. Its content means nothing to callers.
+// Mark is the position up to which changes were read. Its content means nothing to callers.
 type Mark string
 
-// Change is a log that is not as the index knows it.
+// Change is a log that differs from what the index knows.
 type Change struct {
 	Source, Name string
-	// Gone: it was removed.
+	// Gone: the log was removed.
 	Gone bool
-	// Known is what the index knows of it, nil if nothing.
+	// Known is what the index knows of the log, nil if nothing.
 	Known *Found
 }
 
-// Facts are what lists filter and sort by. They follow from the summary and from where the log is, of which the index knows
-// nothing. Times are nanoseconds since 1970; Unknown if there is none.
+// Facts are what lists filter and sort by. They follow from the summary and from the place of the log, about which the index knows nothing.
+// Times are nanoseconds since 1970; Unknown if there is none.
 type Facts struct {
-	// ID, CWD, Title, Parent and Created are those of the row in a list: the name of a log may say what its records do not.
+	// ID, CWD, Title, Parent and Created are those of the row in a list: the name of a log may tell what its records do not.
 	ID, CWD, Title, Parent string
 	Created                session.Time
-	// Heading is what lists call the session.
+	// Heading is the session's heading in lists.
 	Heading string
-	// When is the time that lists are ordered by, Made that of creation. Used is when the session was last used: nothing in it
-	// is newer. Touched is the latest of these and of the last change of the log.
+	// When is the time that lists are ordered by, Made the time of creation. Used is when the session was last used: nothing in it is
+	// newer. Touched is the latest of these and of the last change of the log.
 	When, Made, Used, Touched int64
-	// Run: the log is that of a run, which has no summary. ID is the run's, and Parent is its session.
+	// Run: the log is a run's, which has no summary. ID is the run's, and Parent is its session.
 	Run bool
-	// Left: the agent goes on with another log of the session, and lists and searches leave this one out.
+	// Left: the agent continues another log of the session, and lists and searches leave this one out.
 	Left bool
-	// Problem says why the log could not be read; it has no summary then.
+	// Problem is why the log could not be read; it then has no summary.
 	Problem string
 }
 
-// Unknown stands for a time that is not known. It is before all others.
+// Unknown stands for an unknown time. It is before all others.
 const Unknown = math.MinInt64
 
 // Found is a log of a Shared index.
@@ -145,10 +145,10 @@ type Span struct {
 	Odd bool
 }
 
-// Order is what a Selection is sorted by. Equals are sorted by Facts.When, the newest first, and then by source and name.
+// Order is what a Selection is sorted by. Ties are sorted by Facts.When, the newest first, and then by source and name.
 type Order string
 
-// The orders. All but OrderHeading and OrderCWD begin with the largest or the newest.
+// The orders. All but OrderHeading and OrderCWD begin with the largest or newest.
 const (
 	OrderWhen     Order = "when"
 	OrderUsed     Order = "used"
@@ -172,31 +172,30 @@ const (
 
 // Selection says which logs are wanted. Conditions that are set must all hold.
 type Selection struct {
-	// Below is a folder of the archive: "", ORIGIN or ORIGIN/SOURCE. Sources are the sources to which the selection is
-	// limited; nil is all.
+	// Below is a folder of the archive: "", ORIGIN or ORIGIN/SOURCE. Sources limits the selection to some sources; nil means all.
 	Below   string
 	Sources []string
-	// Dialects and CWDs have the log's, Models one of the models that answered.
+	// Dialects and CWDs must contain the log's, Models one of the models that answered.
 	Dialects, CWDs, Models []string
-	// Like has the beginning of the session's id, as LikeID gives it.
+	// Like must contain the beginning of the session's id, as LikeID returns it.
 	Like []string
-	// IDs has the session's id, Names the log's name in the archive, Files the last part of that name. Parents has the parent that
-	// the session names, or its last part if that is a path; see LastPart.
+	// IDs must contain the session's id, Names the log's name in the archive, Files the last part of that name. Parents must contain the
+	// parent that the session names, or its last part if that is a path; see LastPart.
 	IDs, Names, Files, Parents []string
-	// Prefixes has the beginning of the session's id, Origins the session that it was converted from.
+	// Prefixes must contain a prefix of the session's id, Origins the session that it was converted from.
 	Prefixes, Origins []string
-	// Repeated: only sessions that share their id with another one are wanted; others may be among them.
+	// Repeated: only sessions that share their id with another one are wanted; the answer may also have others.
 	Repeated bool
-	// Since and Until limit Facts.When; Latest is the earliest Facts.Touched, and MadeBefore limits Facts.Made, if that is
-	// known. 0 sets no limit.
+	// Since and Until limit Facts.When. Latest is the earliest Facts.Touched. MadeBefore limits Facts.Made, if that is known. 0 sets no
+	// limit.
 	Since, Until       int64
 	Latest, MadeBefore int64
 	Has                Has
-	// First is that of the summary; 0 is any.
+	// First is the summary's; 0 means any.
 	First uint64
-	// Runs are wanted, not sessions.
+	// Runs: runs are wanted instead of sessions.
 	Runs bool
-	// Sessions: logs that are not sessions, that could not be read, or that have Facts.Left are left out.
+	// Sessions: leave out logs that are not sessions, that could not be read, or that have Facts.Left.
 	Sessions bool
 
 	Order Order
@@ -206,7 +205,7 @@ type Selection struct {
 	Limit int
 }
 
-// LikeID is the beginning of an id by which similar ones are found: eight characters.
+// LikeID returns the beginning of an id by which similar ones are found: eight characters.
 func LikeID(id string) string {
 	n := 0
 	for i := range id {
@@ -217,21 +216,21 @@ func LikeID(id string) string {
 	return id
 }
 
-// LastPart is the last part of a path of any system, and of anything else the whole.
+// LastPart returns the last part of a path of any system; anything else is returned whole.
 func LastPart(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
-// Position is a place in the order of a Selection.
+// Position is a position in the order of a Selection.
 type Position struct {
 	// Key is the value that the list is sorted by: an int64, a float64 or a string.
 	Key any
-	// When and Name decide among equals. Name is that of the archive.
+	// When and Name decide ties. Name is the name in the archive.
 	When int64
 	Name string
-	// Rest means something to the Search that gave the position: what is left of an answer.
+	// Rest has a meaning only for the Search that returned the position: the rest of an answer.
 	Rest any `json:"-"`
 }
 
-// UnmarshalJSON reads a position with its numbers as they were: nanoseconds do not fit into a float.
+// UnmarshalJSON reads a position with exact numbers: nanoseconds do not fit into a float.
 func (p *Position) UnmarshalJSON(data []byte) error {
 	type plain Position
 	var read plain
@@ -252,7 +251,7 @@ func (p *Position) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Fits reports whether a position that came from elsewhere can be one in an order.
+// Fits reports whether a position from an untrusted source is possible in an order.
 func (p *Position) Fits(o Order) (ok bool) {
 	switch (&Found{Log: Log{Facts: &Facts{}}}).PositionOf(o).Key.(type) {
 	case string:
@@ -267,7 +266,7 @@ func (p *Position) Fits(o Order) (ok bool) {
 	return ok && strings.IndexByte(p.Name, 0) < 0
 }
 
-// PositionOf is the position of a log in an order.
+// PositionOf returns the position of a log in an order.
 func (f *Found) PositionOf(o Order) *Position {
 	p := &Position{When: f.Facts.When, Name: f.Source + "/" + f.Name}
 	switch o {
@@ -293,7 +292,7 @@ func (f *Found) PositionOf(o Order) *Position {
 	return p
 }
 
-// EncodeLog returns the bytes from which DecodeLog makes a log again, without its chunks.
+// EncodeLog encodes a log, without its chunks, for DecodeLog.
 func EncodeLog(l *Log) []byte {
 	var w writer
 	alone := *l
@@ -313,16 +312,16 @@ func EncodeLog(l *Log) []byte {
 	return w.data
 }
 
-// EncodingVersion is another one after every change of what EncodeLog writes, or of its meaning, and of the keys of chunks.
+// EncodingVersion changes with every change of what EncodeLog writes, or of its meaning, and of the keys of chunks.
 const EncodingVersion = (logVersion<<8|sigVersion)<<8 | factsVersion
 
-// logVersion is another one after every change of what writer.kept writes, or of its meaning.
+// logVersion must be increased with every change of what writer.kept writes, or of its meaning.
 const logVersion = 11
 
-// factsVersion is another one after every change of what Facts say. 2: which log of a session the agent goes on with.
+// factsVersion must be increased with every change of what Facts say. 2: which log of a session the agent continues.
 const factsVersion = 2
 
-// DecodeLog reads what EncodeLog wrote. chunks is how many the index has of the log.
+// DecodeLog decodes what EncodeLog wrote. chunks is how many chunks of the log the index has.
 func DecodeLog(data []byte, chunks int) (Log, error) {
 	var l Log
 	r := reader{text: string(data), alone: true}

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Spending is what a log has reported so far about tokens and cost. Answers are named by hashes; see HashOf.
+// Spending is what a log has reported so far about tokens and cost. Answers are identified by hashes; see HashOf.
 type Spending struct {
-	// recent is a ring of the last answers, whose usage may be reported again; next is the place of the next one.
+	// recent is a ring of the last answers, whose usage may be reported again; next is the index of the next one.
 	recent [recentAnswers]Spent
 	next   int
-	// totals are sums of the session so far. The list is replaced and never changed.
+	// totals are sums of the session so far. The list is replaced and never modified.
 	totals []Spent
-	// Provider and Model are those of the last change of model.
+	// Provider and Model are those of the last model change.
 	Provider, Model string
 }
 
-// recentAnswers is how many answers may report usage interleaved, as those of sub-agents that work at the same time do.
+// recentAnswers is how many answers may report usage interleaved, as sub-agents do that work at the same time.
 const recentAnswers = 16
 
 // Has reports whether an answer is among the recent ones.
@@ -25,7 +25,7 @@ func (s *Spending) Has(of string) bool {
 	return slices.ContainsFunc(s.recent[:], func(r Spent) bool { return r.Of == h })
 }
 
-// Put notes an amount and returns the one noted before; first reports that there was none. The larger of the two is kept.
+// Put records an amount and returns the one recorded before; first: there was none. It keeps the larger of the two.
 func (s *Spending) Put(now Spent, total bool) (was Spent, first bool) {
 	same := func(r Spent) bool { return r.Of == now.Of }
 	if total {
@@ -51,7 +51,7 @@ func (s *Spending) Put(now Spent, total bool) (was Spent, first bool) {
 	return was, true
 }
 
-// Keep returns what an index keeps of it, the oldest answer first.
+// Keep stores in r what an index keeps of the Spending, the oldest answer first.
 func (s *Spending) Keep(r *Resume) {
 	r.Recent = nil
 	for i := range s.recent {
@@ -62,7 +62,7 @@ func (s *Spending) Keep(r *Resume) {
 	r.Totals, r.Provider, r.Model = s.totals, s.Provider, s.Model
 }
 
-// Restore takes over what Keep gave.
+// Restore restores what Keep stored.
 func (s *Spending) Restore(r *Resume) {
 	s.next = copy(s.recent[:], r.Recent) % recentAnswers
 	s.totals, s.Provider, s.Model = r.Totals, r.Provider, r.Model

@@ -9,7 +9,7 @@ import (
 
 // Summary is what a catalogue knows of one session.
 type Summary struct {
-	// Session is false if the log is not a session; the other fields are then empty, but for Dialect.
+	// Session is false if the log is not a session; the other fields except Dialect are then empty.
 	Session bool
 	ID      session.ID
 	// Dialect is the name of the dialect that reads the log.
@@ -23,11 +23,11 @@ type Summary struct {
 	Created, Active session.Time
 	// Parent is the session from which this one was forked, as the log spells it: an id or a path.
 	Parent string
-	// Task: another agent began it to have a task done.
+	// Task: another agent began the session for a task.
 	Task bool
-	// First identifies the first message, for agents that fork by copying: logs with the same one are copies of each other.
-	// Forked is when this one began to differ from the one that it was copied from, in milliseconds since 1970; -n if it
-	// is the original of n logs, itself included. Both are 0 if unknown.
+	// First identifies the first message, for agents that fork by copying: logs with the same first message are copies of each other.
+	// Forked is when this log began to differ from the one that it was copied from, in milliseconds since 1970; -n if it is the original of
+	// n logs, itself included. Both are 0 if unknown.
 	First  uint64
 	Forked int64
 	// Origin is the session from which this one was converted.
@@ -40,27 +40,27 @@ type Summary struct {
 	// Tokens and Cost are the recorded sums of all answers; Cost is in dollars.
 	Tokens Tokens
 	Cost   float64
-	// Spells say when, and by which model, that was used.
+	// Spells say when, and by which model, the tokens were used.
 	Spells Spells
 	Has    Has
 }
 
-// Tokens count what answers used, as far as it was recorded.
+// Tokens are what answers used, as far as it was recorded.
 type Tokens struct{ Input, Output, CacheRead, CacheWrite, Total int64 }
 
-// Add adds what another answer used.
+// Add adds what an answer used.
 func (t *Tokens) Add(u Tokens) {
 	t.Input, t.Output = t.Input+u.Input, t.Output+u.Output
 	t.CacheRead, t.CacheWrite = t.CacheRead+u.CacheRead, t.CacheWrite+u.CacheWrite
 	t.Total += u.Total
 }
 
-// Sub takes away what an answer used.
+// Sub subtracts what an answer used.
 func (t *Tokens) Sub(u Tokens) {
 	t.Add(Tokens{Input: -u.Input, Output: -u.Output, CacheRead: -u.CacheRead, CacheWrite: -u.CacheWrite, Total: -u.Total})
 }
 
-// Has says what occurs in a session.
+// Has is a set of features of a session.
 type Has uint8
 
 // The features that lists filter by.
@@ -96,7 +96,7 @@ func (h Has) Names() []string {
 // String returns the names, separated by commas.
 func (h Has) String() string { return strings.Join(h.Names(), ",") }
 
-// Stamp identifies the content of a log at the time it was read. It tells without opening the log whether it changed.
+// Stamp identifies the content of a log at the time it was read. It shows whether the log changed without opening it.
 type Stamp struct {
 	// Generation identifies the content in the backend; see backend.Log.
 	Generation string
@@ -105,8 +105,8 @@ type Stamp struct {
 	Nanos int64
 	// Changed is when anything about the log last changed; see backend.Log. It shows an edit whose time was set back.
 	Changed int64
-	// Racy is set if the log changed so shortly before it was read that a second change could have the same time. Such a
-	// stamp does not prove that nothing changed. See Log.Continues.
+	// Racy is set if the log changed so shortly before it was read that a second change could have the same time. Such a stamp does not
+	// prove that nothing changed. See Log.Continues.
 	Racy bool
 }
 

@@ -1,12 +1,13 @@
-// Package remote asks the index that a treeline server keeps beside the logs of its archive: an index.Shared over HTTPS. What is said is
-// described in package protocol.
+// Package remote uses the index that a treeline server keeps beside the logs of its archive: an index.Shared over HTTPS. Package protocol
+// describes the requests.
 //
 // The server brings the index up to date, so a client puts nothing: Changes asks the server to do it and has no changes. A server
 // without an index, or with one of another version, is index.ErrNone.
 //
-// # What a server says
+// # Checks
 //
-// It is checked: names, sizes, places of chunks, and that pages go on where they should. An answer that cannot be is remote.ErrNotServer.
+// Every answer is checked: names, sizes, places of chunks, and that each page follows the one before. An impossible answer is
+// remote.ErrNotServer.
 package remote
 
 import (
@@ -23,7 +24,7 @@ import (
 	"github.com/treeline-dev/treeline/index/remote/protocol"
 )
 
-// Asker asks a server; see the Backend of package backend/remote.
+// Asker sends questions to a server; see the Backend of package backend/remote.
 type Asker interface {
 	Ask(ctx context.Context, path string, question, into any) error
 	Close() error
@@ -32,10 +33,10 @@ type Asker interface {
 // Index is the index of a server.
 type Index struct {
 	server Asker
-	root   string // paths of its logs begin with it
+	root   string // prefix of the paths of its logs
 }
 
-// New returns the index of a server, which it closes. Paths of its logs begin with root.
+// New returns the index of a server. Close closes the server's connections. root is the prefix of the paths of its logs.
 func New(a Asker, root string) *Index { return &Index{a, root} }
 
 // Drivers returns the drivers for the servers that some backends reach. They share their connections and tokens.
@@ -66,13 +67,13 @@ func Drivers(backends []backend.Driver) (list []index.Driver) {
 // Close implements index.Shared.
 func (x *Index) Close() error { return x.server.Close() }
 
-// Changes implements index.Shared. It has the server bring the index up to date.
+// Changes implements index.Shared. It makes the server bring the index up to date.
 func (x *Index) Changes(ctx context.Context, _ int) (index.Changes, error) {
 	var state protocol.State
 	err := x.server.Ask(ctx, protocol.Index, nil, &state)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, server.ErrNotServer), err == nil && state.Version != index.EncodingVersion:
-		return index.Changes{}, index.ErrNone // if it is no server at all, reading the logs says so
+		return index.Changes{}, index.ErrNone // if it is no server at all, reading the logs reports that
 	}
 	return index.Changes{}, err
 }
@@ -86,7 +87,7 @@ func (x *Index) Values(ctx context.Context, v index.Value, cwds []string) (list 
 	return list, err
 }
 
-// selectMost bounds the pages of a Select, and its logs if it has no limit of its own: a server may send them without end.
+// selectMost is the most pages of a Select, and the most logs if it has no limit of its own: a server may send them without end.
 const selectMost = 1 << 17
 
 // Select implements index.Shared.
@@ -116,7 +117,7 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 	return x.page(ctx, "/search", sel, q)
 }
 
-// page asks for a page.
+// page requests a page.
 func (x *Index) page(ctx context.Context, path string, sel index.Selection, q *query.Query) (list []index.Found, next *index.Position, err error) {
 	var page protocol.Page
 	if err := x.server.Ask(ctx, protocol.Index+path, question(sel, q), &page); err != nil {
@@ -184,7 +185,7 @@ func (x *Index) found(said *protocol.Log) (l index.Found, err error) {
 	return l, nil
 }
 
-// follows reports whether a position is after another one. Texts are compared by the server's rules, so those must only differ.
+// follows reports whether a position is after another one. Texts are ordered by the server's rules, so for them only the names must differ.
 func follows(before, next *index.Position) bool {
 	if before == nil {
 		return true

@@ -1,4 +1,4 @@
-// Package protocol is what a server (server/indexed) and its clients (index/remote) say to each other about the index of an archive,
+// Package protocol defines what a server (server/indexed) and its clients (index/remote) send each other about the index of an archive,
 // over HTTP. Operations are below /api/v1.
 //
 //	GET  /index         brings the index up to date and describes it: a State
@@ -8,8 +8,8 @@
 //	POST /index/values  Shared.Values: Values, and a JSON array
 //	POST /index/ids     Shared.IDs: a Place, and a list of IDs
 //
-// A client never puts anything: the server brings the index up to date. Answers have the logs of the projects that the caller may
-// see, and nothing in them depends on others. Errors are those of backend/remote/protocol.
+// A client never puts anything: the server brings the index up to date. Answers have only the logs of the projects that the caller may see,
+// and nothing in them depends on other logs. Errors are those of backend/remote/protocol.
 package protocol
 
 import (
@@ -24,24 +24,24 @@ import (
 // Index is the path of the operations, below that of the API.
 const Index = "/index"
 
-// Inside begins a parent that is a log of the archive; the rest is its name. The address of the archive is not the same for the server
-// and for its clients, and a client must not learn that of a database.
+// Inside is the prefix of a parent that is a log of the archive; the rest is its name. The URL of the archive is not the same for the
+// server and for its clients, and a client must not learn that of a database.
 const Inside = "\x00"
 
 const (
-	// QuestionMost is the most bytes of a question.
+	// QuestionMost is the largest size of a question in bytes.
 	QuestionMost = 1 << 20
-	// QueryMost is the most bytes of a query.
+	// QueryMost is the largest size of a query in bytes.
 	QueryMost = 64 << 10
-	// LogsMost is the most logs of a page.
+	// LogsMost is the largest number of logs on a page.
 	LogsMost = 4096
-	// PageBytes is about how many bytes a page has.
+	// PageBytes is about the size of a page in bytes.
 	PageBytes = 8 << 20
 )
 
 // State describes the index of a server.
 type State struct {
-	// Version is index.EncodingVersion of the server. A client of another one cannot read what it says.
+	// Version is index.EncodingVersion of the server. A client with another version cannot decode its answers.
 	Version int `json:"version" doc:"the version of the logs in pages"`
 }
 
@@ -54,7 +54,7 @@ type Question struct {
 // Log is a log of a page.
 type Log struct {
 	Source string `json:"source" doc:"the folder ORIGIN/SOURCE"`
-	// Data is what index.EncodeLog gives, in base64.
+	// Data is the result of index.EncodeLog, in base64.
 	Data   string `json:"data" doc:"what is known of the log, encoded"`
 	Chunks int    `json:"chunks" doc:"how many chunks the index has of it"`
 	Spans  []Span `json:"spans,omitempty" doc:"the chunks that may match"`
@@ -69,7 +69,7 @@ func NewLog(l *index.Found) Log {
 	return made
 }
 
-// Found decodes a log. What it says is not checked.
+// Found decodes a log. It does not check the content.
 func (l *Log) Found() (made index.Found, err error) {
 	data, err := base64.StdEncoding.DecodeString(l.Data)
 	if err == nil {
@@ -111,7 +111,7 @@ type Values struct {
 	CWDs []string    `json:"cwds"`
 }
 
-// Place names a log and how many of its chunks are meant.
+// Place names a log and how many of its chunks are asked about.
 type Place struct {
 	Source string `json:"source"`
 	Name   string `json:"name"`
@@ -124,7 +124,7 @@ type IDs struct {
 	Hashes []int64 `json:"hashes"`
 }
 
-// Cursor makes a text of a position; "" of none.
+// Cursor encodes a position as a text; "" for none.
 func Cursor(p *index.Position) (string, error) {
 	if p == nil {
 		return "", nil
@@ -133,7 +133,7 @@ func Cursor(p *index.Position) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
-// ReadCursor returns the position in an order that a text stands for; nil for "".
+// ReadCursor decodes a position in an order; nil for "".
 func ReadCursor(text string, o index.Order) (*index.Position, error) {
 	if text == "" {
 		return nil, nil

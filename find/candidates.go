@@ -5,12 +5,12 @@ import (
 	"github.com/treeline-dev/treeline/index/query"
 )
 
-// candidates gives, for each query, those of the logs that may match, with their spans. The signatures are read once. A
-// log that the index does not know, or whose signatures are damaged, is searched as a whole.
+// candidates returns, for each query, the logs that may match, with their spans. The signatures are read once. A log that the index does
+// not know, or whose signatures are damaged, is searched as a whole.
 func (s *search) candidates(queries []*query.Query, all []*target) [][]target {
 	whole := make([]bool, len(all))
 	known := s.known(all)
-	logs, places := known[:0], make([]int32, 0, len(all)) // those that are known, in the same memory; where they are in all
+	logs, places := known[:0], make([]int32, 0, len(all)) // the known logs, in the same memory; their indexes in all
 	for i, l := range known {
 		if l.Logs != nil {
 			logs, places = append(logs, l), append(places, int32(i))
@@ -40,7 +40,7 @@ func (s *search) candidates(queries []*query.Query, all []*target) [][]target {
 	})
 	for _, i := range unknown {
 		whole[places[i]] = true
-		// Put after the search, so that the next refresh makes them again; not if another process moved or removed them.
+		// Put after the search, so that the next refresh makes them again; but not if another process moved or removed them.
 		if l := logs[i].Logs.At(logs[i].At); s.f.ix.Current(l) {
 			s.lost = append(s.lost, index.Update{Source: all[places[i]].key(), Put: []index.Log{l.Lost()}})
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// A log that has grown is read from its last chunk on: that chunk grows, and what stands before it, its past, is known
-// from the index. The result is, field by field, what reading the whole log gives. The whole log is read
+// A log that has grown is read from its last chunk on: that chunk grows, and the part before it, its past, is known from the index. The
+// result is, field by field, that of reading the whole log. The whole log is read
 //
 //   - if logtree.Tail does not report growth, or the header is another one: agents write a title there, in place;
 //   - if a new entry has an id that the past has or names, or one with the same hash: a repeated id changes what older
@@ -29,12 +29,12 @@ import (
 //
 // A document (Wave's old sessions, codelia's states) is written as a whole and never grows.
 
-// beforeMost is how many bytes of ids the index keeps of a log's past, plus one for each KB of the log: a long log has
-// more labels and branches, and takes longer to read.
+// beforeMost is how many bytes of ids the index keeps of a log's past, plus one for each KB of the log: a long log has more labels and
+// branches, and takes longer to read.
 const beforeMost = 4 << 10
 
-// continues reports whether reading can continue from the last chunk: the log has grown, or it is as it was and its stamp
-// is racy, so that something may have been written over its end.
+// continues reports whether reading can continue from the last chunk: the log has grown, or it is as it was and its stamp is racy, so that
+// its end may have been overwritten.
 func continues(ctx context.Context, b backend.Backend, at backend.Log, known *index.Log) (bool, error) {
 	if known == nil || known.Resume().From == 0 {
 		return false, nil
@@ -42,11 +42,11 @@ func continues(ctx context.Context, b backend.Backend, at backend.Log, known *in
 	s := &known.Stamp
 	tail := logtree.Tail{Backend: b, At: backend.Log{Name: at.Name, Generation: s.Generation, Size: s.Size, Time: time.Unix(0, s.Nanos)}}
 	change, err := tail.Compare(ctx, at)
-	// A log of the same size with another generation or time of change was touched, or edited in place: all of it is read.
+	// A log of the same size with another generation or change time was touched, or edited in place: all of it is read.
 	return change == logtree.Grown || change == logtree.Same && at.Generation == s.Generation && at.Changed == s.Changed, err
 }
 
-// resume continues a log that was read before. It reports false if all of it must be read.
+// resume continues a log that was read before. It returns false if all of it must be read.
 func (r *reader) resume(ctx context.Context, j *job, row *place.Row, l *index.Log) (bool, error) {
 	known := j.known
 	if j.copied != nil {
@@ -105,8 +105,8 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 		return false, nil
 	}
 	tree := t.builder.Finish()
-	// If a torn record has become another one, the chunk begins elsewhere. Without a time, an older entry may have to say
-	// when the session was last used.
+	// If a torn record has become another one, the chunk begins elsewhere. Without a time, only an older entry may tell when the session
+	// was last used.
 	if t.begun != was.From || t.sum.Active.Text == "" || p.Repeated(tree) || p.Unsure {
 		return false, nil
 	}
@@ -114,8 +114,8 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 	return true, nil
 }
 
-// pastOf returns the part of a log before its last chunk, and a decoder of the records from there on; nil if reading cannot begin
-// there. ids passes the hashes of the ids in that part.
+// pastOf returns the part of a log before its last chunk, and a decoder of the records from there on; nil if reading cannot begin there.
+// ids passes the hashes of the ids in that part.
 func pastOf(ctx context.Context, d dialect.Dialect, path string, b backend.Backend, at backend.Log, r backend.Reader, was *index.Resume,
 	ids func(add func(from int64, hash uint32)) error) (*past.Past, dialect.Decoder, error) {
 	if was.From == 0 {
@@ -127,7 +127,7 @@ func pastOf(ctx context.Context, d dialect.Dialect, path string, b backend.Backe
 	}
 	p := &past.Past{Was: was, Log: r}
 	if err = ids(p.Add); err != nil || p.Entries() != was.Before.Entries {
-		return nil, nil, nil // the signatures are damaged: they are made again
+		return nil, nil, nil // the signatures are damaged and will be made again
 	}
 	var dec dialect.Decoder
 	var ok bool
@@ -161,7 +161,7 @@ func headHash(h session.Header) uint64 {
 	return f.Sum64()
 }
 
-// within starts to decode the log in its middle; ok is false if the dialect cannot.
+// within begins to decode the log in its middle; ok is false if the dialect cannot.
 func within(d dialect.Dialect, path string, h session.Header, before session.Before, has func(session.EntryID) bool) (*session.Builder, dialect.Decoder, bool) {
 	c, ok := d.(dialect.Continuer)
 	if !ok {
@@ -174,7 +174,7 @@ func within(d dialect.Dialect, path string, h session.Header, before session.Bef
 	return b, dec, ok
 }
 
-// begin takes over what was counted before the last chunk; false if the catalogue does not have it.
+// begin takes over the counts from before the last chunk; false if the catalogue does not have them.
 func (t *tally) begin(known *index.Log, was index.Resume) (ok bool) {
 	if t.spells, ok = known.Summary.Spells.Cut(was.Spells); !ok {
 		return false
@@ -192,8 +192,8 @@ func (t *tally) begin(known *index.Log, was index.Resume) (ok bool) {
 	return true
 }
 
-// setResume notes what is needed to continue the log later; nothing if all of it must be read then. earlier counts the
-// chunks before those in l.
+// setResume sets what is needed to continue the log later, or nothing if all of it must be read then. earlier is the number of chunks
+// before those in l.
 func (t *tally) setResume(l *index.Log, earlier int) {
 	n := len(l.Chunks)
 	h := t.builder.Header()
@@ -201,7 +201,7 @@ func (t *tally) setResume(l *index.Log, earlier int) {
 		return
 	}
 	if t.changed < t.base.Spells {
-		return // the spells before the chunk are no longer as they were then
+		return // the spells before the chunk have changed since
 	}
 	if _, _, ok := within(t.d, t.path, h, session.Before{}, nil); !ok {
 		return

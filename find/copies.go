@@ -11,8 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Logs that begin with the same message, by an agent that forks by copying, are read once more, together, to find out which is a copy of
-// which (package copies), and up to when.
+// Logs of an agent that forks by copying, and that begin with the same message, are read once more, together, to find out which is a copy
+// of which (package copies), and up to when.
 
 // twin is a log that begins with the same message as others.
 type twin struct {
@@ -22,7 +22,7 @@ type twin struct {
 	b      backend.Backend
 }
 
-// copies returns the logs whose relation to others is not known yet, as jobs that say what they are copies of.
+// copies returns the logs whose relation to other logs is not known yet, as jobs that contain the relation.
 func (f *Finder) copies(ctx context.Context, list []source) ([]job, error) {
 	groups := map[uint64][]twin{}
 	for i := range list {
@@ -44,7 +44,7 @@ func (f *Finder) copies(ctx context.Context, list []source) ([]job, error) {
 	return todo, nil
 }
 
-// relate returns the logs of a group of which something else is known than what they are copies of.
+// relate returns the logs of a group whose relation differs from what is known of them.
 func (f *Finder) relate(ctx context.Context, list []source, group []twin) (todo []job, err error) {
 	forked := make([]int64, len(group))
 	for i := range group {
@@ -75,7 +75,7 @@ func (f *Finder) relate(ctx context.Context, list []source, group []twin) (todo 
 		}
 		at, err := c.b.Stat(ctx, c.log.Name)
 		if err != nil {
-			continue // it is gone: the next refresh knows
+			continue // the log is gone: the next refresh notices
 		}
 		todo = append(todo, job{b: c.b, source: c.source, log: at, known: c.log, copied: &of})
 	}
@@ -92,7 +92,7 @@ func (f *Finder) copyIDs(ctx context.Context, c *twin) (map[uint64]int64, error)
 	copier, ok := codec.(session.Copier)
 	at, err := c.b.Stat(ctx, c.log.Name)
 	if err != nil || !ok {
-		return nil, nil // it is gone: the next refresh knows
+		return nil, nil // the log is gone: the next refresh notices
 	}
 	builder := logtree.Seed(d, c.path, nil, session.Header{})
 	builder.Expect(at.Size)

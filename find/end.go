@@ -11,10 +11,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// end is the last chunk of a log, with what the index knows of the log before it. A hit there needs no tree of the whole
-// session: the agent has just written it, and people look for that. Path and labels of an entry depend on what comes after
-// it only; the past, by the conditions of continue.go, names no entry of the end. The tree of the end is therefore
-// enough, unless
+// end is the last chunk of a log, with what the index knows of the log before it. A hit there needs no tree of the whole session; such hits
+// are frequent, since people look for what the agent has just written. The path and labels of an entry depend only on later records, and
+// the past, by the conditions of continue.go, names no entry of the end. The tree of the end is therefore enough, unless
 //
 //   - the leaf is before the end, or the format has its own rules for leaf and path (session.Navigator);
 //   - an id of the end occurs in the past.
@@ -31,14 +30,14 @@ func endOf(t *target) end {
 	return end{kept: t.kept}
 }
 
-// read reads the end into the matcher's tree. It reports false if a hit at that offset needs the whole log.
+// read reads the end into the matcher's tree. It returns false if a hit at that offset needs the whole log.
 func (e *end) read(ctx context.Context, m *matcher, at int64) (bool, error) {
 	if e.kept == nil || m.s.opt.Labelled {
 		return false, nil
 	}
 	was := e.kept.Resume()
 	known := e.kept
-	e.kept = nil // it is tried once
+	e.kept = nil // this is tried once
 	d := m.row.Dialect
 	if was.From == 0 || at < was.From || d.Name() != known.Summary.Dialect || navigates(d, m.row.Path) {
 		return false, nil
@@ -62,7 +61,7 @@ func (e *end) read(ctx context.Context, m *matcher, at int64) (bool, error) {
 	if !p.Builder.LeafRead() || p.Repeated(tree) || p.Unsure {
 		return false, nil
 	}
-	// What was read counts only if the log is still the one that was listed.
+	// The result counts only if the log is still the one that was listed.
 	now, err := m.b.Stat(ctx, m.row.Log.Name)
 	switch {
 	case errors.Is(err, backend.ErrNotExist), err == nil && now.Generation != m.row.Log.Generation:
@@ -75,7 +74,7 @@ func (e *end) read(ctx context.Context, m *matcher, at int64) (bool, error) {
 	return true, nil
 }
 
-// navigates reports whether leaf and path of a log follow the format's own rules.
+// navigates reports whether leaf and path of a log follow rules of the format.
 func navigates(d dialect.Dialect, path string) bool {
 	b := logtree.Seed(d, path, nil, session.Header{})
 	d.NewDecoder(b)

@@ -1,15 +1,13 @@
 // Package find lists and searches the sessions of a machine: [New] makes a Finder, [Finder.Catalogue] lists, [Finder.Search]
 // searches.
 //
-// It keeps a catalogue of all logs in an index.Index: for each log what a list shows, and for each chunk of about 64 KB,
-// or for some short logs together, a signature of its words. Every list and every search first brings the catalogue up to date (refresh.go): logs are
-// compared by name, size and time, and only those that changed are read. A log that has grown is read from its last
-// chunk on (continue.go).
+// It keeps a catalogue of all logs in an index.Index: for each log what a list shows, and for each chunk of about 64 KB, or for some short
+// logs together, a signature of its words. Every list and every search first brings the catalogue up to date (refresh.go): logs are
+// compared by name, size and time, and only those that changed are read. A log that has grown is read from its last chunk on (continue.go).
 //
-// A search has four steps. search.go lists the logs in the order of their last use. candidates.go asks the signatures
-// which chunks may match. match.go reads those chunks, finds the records whose bytes may match, and reads the session
-// around a record into a tree (package logtree). Package texts says which texts of an entry are searched. Run logs are
-// searched in the same way (runs.go).
+// A search has four steps. search.go lists the logs in the order of their last use. candidates.go finds the chunks that may match by their
+// signatures. match.go reads those chunks, finds the records whose bytes may match, and reads the session around a record into a tree
+// (package logtree). Package texts says which texts of an entry are searched. Run logs are searched in the same way (runs.go).
 //
 // The index can be deleted at any time; the next call builds it again. Files are the truth.
 package find
@@ -34,7 +32,7 @@ type Finder struct {
 	m      *place.Machine
 	ix     *index.Index
 	shared index.Shared // nil unless the sessions are in an archive that has one
-	// none: it turned out that the archive has none.
+	// none: the archive turned out to have none.
 	none atomic.Bool
 	// updating has room for one: the call that brings the shared index up to date.
 	updating chan struct{}
@@ -56,9 +54,9 @@ func (f *Finder) Close() error {
 
 // RefreshOptions are for calls that bring the catalogue up to date.
 type RefreshOptions struct {
-	// Problem, if set, is told of folders that could not be read.
+	// Problem, if set, is called with the errors of folders that could not be read.
 	Problem func(error)
-	// Progress, if set, is told how far the reading is. It is never called by two goroutines at once.
+	// Progress, if set, is called with the progress of the reading, never by two goroutines at once.
 	Progress func(Progress)
 }
 
@@ -77,7 +75,7 @@ func (f *Finder) Catalogue(ctx context.Context, opt RefreshOptions) ([]place.Row
 }
 
 // Listing is Catalogue without rows, which are most of the memory of a hundred thousand sessions. Only sources whose rows depend on each
-// other have them.
+// other have rows.
 func (f *Finder) Listing(ctx context.Context, opt RefreshOptions) (*listing.List, error) {
 	if f.Paged() {
 		rows, err := f.Catalogue(ctx, opt)
@@ -112,7 +110,7 @@ func (f *Finder) Listing(ctx context.Context, opt RefreshOptions) (*listing.List
 // bring it up to date.
 func (f *Finder) Models() []string {
 	if f.beside() {
-		list, _ := f.shared.Values(context.Background(), index.ValueModel, nil) // without it nothing is completed
+		list, _ := f.shared.Values(context.Background(), index.ValueModel, nil) // without the list nothing is completed
 		return list
 	}
 	var list []string
@@ -141,8 +139,8 @@ func (f *Finder) rows(ctx context.Context, list []source) []place.Row {
 	return place.NewestFirst(rows, (*place.Row).When)
 }
 
-// appendRows adds the rows of one source, in the order of names, then those that could not be read. Working directories
-// that a log does not name are worked out here and not kept in the catalogue: they depend on the log's neighbours.
+// appendRows adds the rows of one source, in the order of names, then those that could not be read. Working directories that a log does not
+// name are found here and not kept in the catalogue: they depend on the log's neighbours.
 func (f *Finder) appendRows(ctx context.Context, rows []place.Row, s *source) []place.Row {
 	begin := len(rows)
 	names, byName := listedByName(s.Dialect)
@@ -170,8 +168,8 @@ func listedByName(d dialect.Dialect) (dialect.Placer, bool) {
 	return p, ok
 }
 
-// selfContained reports whether appendRows would give the rows of this source just as row does: nothing depends on the
-// names of files, on their neighbours or on runs.
+// selfContained reports whether row makes the same rows of this source as appendRows: nothing depends on the names of files, on their
+// neighbours or on runs.
 func (f *Finder) selfContained(s *source) bool {
 	plain := func(d dialect.Dialect) bool {
 		_, placed := d.Layout().(dialect.Placer)
@@ -204,7 +202,7 @@ func (f *Finder) row(s *source, l *index.Log) place.Row {
 	return r
 }
 
-// dialect returns the dialect of a log: its content may name another value of the family than its place does.
+// dialect returns the dialect of a log. Its content may name another value of the family than its place.
 func (f *Finder) dialect(s *source, name string) dialect.Dialect {
 	if name != s.Dialect.Name() {
 		if d, err := f.m.Dialect(name); err == nil {
@@ -214,7 +212,7 @@ func (f *Finder) dialect(s *source, name string) dialect.Dialect {
 	return s.Dialect
 }
 
-// logOf is the log as it was when it was read.
+// logOf returns the log as it was when it was read.
 func logOf(l *index.Log) backend.Log {
 	return backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos), Changed: l.Stamp.Changed}
 }

@@ -10,24 +10,24 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// KinOptions say which relatives of sessions are wanted besides others with the same id and the parents.
+// KinOptions say which relatives of sessions are wanted, in addition to sessions with the same id and the parents.
 type KinOptions struct {
-	// Ancestors: all of them, however many.
+	// Ancestors: all ancestors, however many.
 	Ancestors bool
-	// Below: forks and sub-agents, and sub-agents of these.
+	// Below: forks and sub-agents, and the sub-agents of these.
 	Below bool
-	// Repeats: sessions that have the same messages; see package usage. These are the sessions from which others were converted, and,
-	// where a parent or such a session is gone, the others that came from it.
+	// Repeats: sessions that have the same messages; see package usage. These are the sessions from which the given ones were converted
+	// and, if a parent or such a session is gone, the other sessions that came from it.
 	Repeats bool
 }
 
 const (
-	// roundsMost and kinMost bound how far, and for how many sessions, sub-agents are looked for.
+	// roundsMost is how often, and kinMost for how many sessions, sub-agents are looked for.
 	roundsMost = 32
 	kinMost    = 5000
 )
 
-// Kin returns sessions of a list and those that they depend on. In an archive it costs no more than these.
+// Kin returns the given sessions and those that they depend on. In an archive it costs no more than these.
 func (f *Finder) Kin(ctx context.Context, rows []place.Row, opt KinOptions) ([]place.Row, error) {
 	if !f.beside() {
 		return f.Catalogue(ctx, RefreshOptions{})
@@ -59,13 +59,13 @@ func (f *Finder) Kin(ctx context.Context, rows []place.Row, opt KinOptions) ([]p
 // kin collects the sessions that some sessions depend on.
 type kin struct {
 	opt   KinOptions
-	of    int // the first rows are those that are asked about
+	of    int // number of rows at the beginning that the caller passed
 	rows  []place.Row
 	known map[string]bool // paths of the rows
 	asked map[string]bool // keys that were looked up
 }
 
-// ask reports whether a key is to be looked up.
+// ask reports whether a key is still to be looked up.
 func (k *kin) ask(kind, key string) bool {
 	if key == "" || k.asked[kind+key] {
 		return false
@@ -74,7 +74,7 @@ func (k *kin) ask(kind, key string) bool {
 	return true
 }
 
-// keys are those of the sessions that rows depend on. any is false if there are none that were not looked up.
+// keys returns the keys of the sessions that rows depend on. any is false if all of them were looked up before.
 func (k *kin) keys(rows []place.Row, round int) (keys Keys, any bool) {
 	far := round >= roundsMost || len(k.rows) > k.of+kinMost
 	for i := range rows {
@@ -108,7 +108,7 @@ func (k *kin) keys(rows []place.Row, round int) (keys Keys, any bool) {
 	return keys, any
 }
 
-// orphans adds the keys of sessions that came from the same one, where that is gone.
+// orphans adds the keys of sessions that came from the same session, if that is gone.
 func (k *kin) orphans(keys *Keys) {
 	ids := make(map[session.ID]bool, len(k.rows))
 	for i := range k.rows {
@@ -125,20 +125,20 @@ func (k *kin) orphans(keys *Keys) {
 	}
 }
 
-// EachOptions say which sessions Each gives.
+// EachOptions say which sessions Each passes to take.
 type EachOptions struct {
 	RefreshOptions
 	Filter place.Filter
 	Kin    KinOptions
-	// Since: sessions in which nothing happened since may be left out.
+	// Since: sessions in which nothing happened since then may be left out.
 	Since time.Time
-	// Step is how many sessions take is called with; 0 is 1000.
+	// Step is the number of sessions per call of take; 0 means 1000.
 	Step int
 }
 
-// Each brings the catalogue up to date and calls take with the sessions that a filter lets through, some at a time and newest first,
-// and with all: these and what Kin gives of them. Rows with an Err are left out. In an archive no more than that is in memory; elsewhere
-// take is called once.
+// Each brings the catalogue up to date and calls take with the sessions that pass a filter, some at a time and newest first. all are these
+// sessions and those that Kin adds. Rows with an Err are left out. In an archive only one such step is in memory at a time; elsewhere take
+// is called once.
 func (f *Finder) Each(ctx context.Context, opt EachOptions, take func(rows, all []place.Row) error) error {
 	if beside, err := f.fresh(ctx, opt.RefreshOptions); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Keys name sessions. Any of them is enough.
+// Keys name sessions. A session must have one of them.
 type Keys struct {
 	IDs   []session.ID
 	Paths []string
@@ -18,16 +18,16 @@ type Keys struct {
 	Prefixes []string
 	// Files are the last parts of paths.
 	Files []string
-	// Parents are what sessions name as their parent: ids, and the last parts of paths.
+	// Parents are names of parents: ids, and the last parts of paths.
 	Parents []string
 	// Origins are the sessions from which others were converted.
 	Origins []session.ID
-	// Twins are ids, too, but of these a session need not be given whose id no other one has.
+	// Twins are ids that only matter if several sessions have them: a session with a unique id may be left out.
 	Twins []session.ID
 }
 
-// LookUp brings the catalogue up to date and gives the sessions that any of the keys names, newest first. Rows with
-// an Err are left out. In an archive it costs no more than these sessions. Short ids are not filled in.
+// LookUp brings the catalogue up to date and returns the sessions that have one of the keys, newest first. Rows with an Err are left out.
+// In an archive it costs no more than these sessions. Short ids are not filled in.
 func (f *Finder) LookUp(ctx context.Context, k Keys) ([]place.Row, error) {
 	if beside, err := f.fresh(ctx, RefreshOptions{}); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (f *Finder) LookUp(ctx context.Context, k Keys) ([]place.Row, error) {
 	return place.Drop(rows, func(r *place.Row) bool { return r.Err != nil || !wanted.has(r) }), err
 }
 
-// sharedLookUp is LookUp on a shared index, as it is.
+// sharedLookUp is LookUp on a shared index, without an update.
 func (f *Finder) sharedLookUp(ctx context.Context, k Keys) ([]place.Row, error) {
 	wanted := k.set()
 	var names []string
@@ -106,15 +106,15 @@ func setOf(list []string) map[string]bool {
 	return set
 }
 
-// has reports whether one of the keys is that of a row. Columns of an index may be shorter than what they stand for.
+// has reports whether a row has one of the keys. Columns of an index may be truncated, so rows are checked again.
 func (w *wanted) has(r *place.Row) bool {
 	begins := func(prefix string) bool { return strings.HasPrefix(string(r.ID), prefix) }
 	return w.ids[string(r.ID)] || slices.ContainsFunc(w.prefixes, begins) || w.paths[r.Path] || w.files[index.LastPart(r.Path)] || r.Parent != "" && w.parents[index.LastPart(r.Parent)] ||
 		r.Known != nil && r.Known.Origin != "" && w.origins[string(r.Known.Origin)]
 }
 
-// Projects returns the working directories of the sessions in an archive, in order; those of sessions that are gone may be among them.
-// Without a shared index it gives none.
+// Projects returns the working directories of the sessions in an archive, in order; it may include those of sessions that are gone. Without
+// a shared index it returns none.
 func (f *Finder) Projects(ctx context.Context) ([]string, error) {
 	if !f.beside() {
 		return nil, nil

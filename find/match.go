@@ -18,7 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// matcher searches one log after the other. Its buffers are used again.
+// matcher searches one log after the other. It reuses its buffers.
 type matcher struct {
 	s *search
 	q *query.Query
@@ -27,11 +27,11 @@ type matcher struct {
 	b      backend.Backend
 	pre    prefilter
 	end    end
-	log    *logtree.Log  // nil until something matches, or as long as end has all that matches
+	log    *logtree.Log  // nil until something matches, or as long as end has everything that matches
 	done   func()        // ends the use of a log of the caller
 	tree   *session.Tree // of log or end
-	own    int           // the first entry of the log itself: those before it are foreign, with offsets in another log
-	next   int           // the entry after the last one that was looked at
+	own    int           // index of the first entry of the log itself: those before it are foreign, with offsets in another log
+	next   int           // index of the entry after the last one that was searched
 	onPath []bool        // nil until something matches in tree
 	hits   []Hit
 	texts  []query.Text
@@ -41,7 +41,7 @@ type matcher struct {
 const (
 	// snippetWidth is about how many characters of a text a hit shows.
 	snippetWidth = 160
-	// huge is the size of a record that is searched alone: its bytes and its texts are most of the memory of a search.
+	// huge is the size from which a record is searched alone: its bytes and its texts are most of the memory of a search.
 	huge = 4 << 20
 )
 
@@ -79,7 +79,7 @@ func (m *matcher) search(ctx context.Context, t *target, limit int) ([]Hit, erro
 	if t.spans == nil {
 		return m.stream(ctx, r)
 	}
-	// From the end, where the newest entries are: of a long session with many hits only the last chunks are read.
+	// From the end, which has the newest entries: of a long session with many hits only the last chunks are read.
 	for i := len(t.spans) - 1; i >= 0 && len(m.hits) <= limit; i-- {
 		before := len(m.hits)
 		if err := m.span(ctx, r, t.spans[i]); err != nil {
@@ -90,7 +90,7 @@ func (m *matcher) search(ctx context.Context, t *target, limit int) ([]Hit, erro
 	return m.hits, nil
 }
 
-// span searches one chunk of a log. Huge ones are searched one at a time, and their memory is let go at once.
+// span searches one chunk of a log. Huge chunks are searched one at a time, and their memory is released at once.
 func (m *matcher) span(ctx context.Context, r backend.Reader, s span) error {
 	if s.to-s.from > huge {
 		m.s.huge.Lock()
@@ -114,7 +114,7 @@ func (m *matcher) release() {
 	m.use(nil)
 }
 
-// use has entries looked up in a tree.
+// use sets the tree in which entries are looked up.
 func (m *matcher) use(t *session.Tree) {
 	m.tree, m.onPath, m.own = t, nil, 0
 	for t != nil && m.own < t.Len() && t.At(m.own).Foreign() {
@@ -123,8 +123,7 @@ func (m *matcher) use(t *session.Tree) {
 	m.next = m.own
 }
 
-// again searches the whole log after it turned out to be another one. Signatures, offsets and hits were those of the old
-// one.
+// again searches the whole log after it turned out to be another one: the signatures, offsets and hits were those of the old one.
 func (m *matcher) again(ctx context.Context, err error) ([]Hit, error) {
 	if !errors.Is(err, backend.ErrChanged) {
 		return nil, err
@@ -135,7 +134,7 @@ func (m *matcher) again(ctx context.Context, err error) ([]Hit, error) {
 
 // read returns a piece of a log, valid until the next call. It fails with backend.ErrChanged if the log has become shorter.
 func (m *matcher) read(r backend.Reader, from, to int64) ([]byte, error) {
-	const most = 64 << 20 // at once: a server may say that a log has any size
+	const most = 64 << 20 // per read: a server may report any size
 	for m.buf = m.buf[:0]; int64(len(m.buf)) < to-from; {
 		have := len(m.buf)
 		n := int(min(to-from-int64(have), int64(max(most, have))))
@@ -152,7 +151,7 @@ func (m *matcher) read(r backend.Reader, from, to int64) ([]byte, error) {
 	return m.buf, nil
 }
 
-// stream searches a whole log of which nothing is known, piece by piece.
+// stream searches a whole log without signatures, piece by piece.
 func (m *matcher) stream(ctx context.Context, r backend.Reader) ([]Hit, error) {
 	const piece = 256 << 10 // long enough for fast reads, and little memory for each worker
 	size := m.row.Log.Size
@@ -164,7 +163,7 @@ func (m *matcher) stream(ctx context.Context, r backend.Reader) ([]Hit, error) {
 		if from+int64(len(data)) < size {
 			// Only whole records are searched; the rest is read again with the next piece.
 			end := bytes.LastIndexByte(data, '\n') + 1
-			if end == 0 { // a record that is longer than that
+			if end == 0 { // the record is longer than the piece
 				n *= 2
 				continue
 			}
@@ -201,12 +200,12 @@ func (m *matcher) record(ctx context.Context, data []byte, at int64) error {
 		return err
 	}
 	t := m.tree
-	// A record before the end of the header is the header, or its title slot.
+	// A record before the end of the header is the header or its title slot.
 	if h := t.Header(); at < h.Span.End() {
 		m.header(h)
 	}
 	end := at + int64(len(data))
-	if m.next >= t.Len() || t.At(m.next).Span.Offset != at { // not the record after the last one
+	if m.next >= t.Len() || t.At(m.next).Span.Offset != at { // the record does not follow the last one
 		m.next = m.own + sort.Search(t.Len()-m.own, func(i int) bool { return t.At(m.own+i).Span.Offset >= at })
 	}
 	for ; m.next < t.Len(); m.next++ {
@@ -219,7 +218,7 @@ func (m *matcher) record(ctx context.Context, data []byte, at int64) error {
 	return nil
 }
 
-// open has the record at an offset in a tree: that of the end of the log if it is enough, else that of the session.
+// open makes a tree that has the record at an offset: of the end of the log if that is enough, else of the whole session.
 func (m *matcher) open(ctx context.Context, at int64) error {
 	if m.tree != nil && (m.log != nil || at >= m.end.from) {
 		return nil
@@ -233,14 +232,14 @@ func (m *matcher) open(ctx context.Context, at int64) error {
 	if err := m.openWhole(ctx); err != nil {
 		return err
 	}
-	// The session was opened later than the log was listed: offsets must be of the same bytes.
+	// The session was opened later than the log was listed: check that offsets refer to the same bytes.
 	if m.log.At.Generation != m.row.Log.Generation {
 		return backend.ErrChanged
 	}
 	return nil
 }
 
-// ask takes the session's tree from the caller if it has one.
+// ask asks the caller for the session's tree.
 func (m *matcher) ask(ctx context.Context) {
 	if m.log == nil && m.s.opt.Open != nil {
 		m.log, m.done = m.s.opt.Open(ctx, m.row)
@@ -276,7 +275,7 @@ func (m *matcher) whole(ctx context.Context) ([]Hit, error) {
 			return nil, context.Cause(ctx)
 		}
 		if e.Foreign() {
-			continue // it is found in its own log
+			continue // the entry is found in its own log
 		}
 		raw, err := e.Raw()
 		if err != nil {
@@ -296,7 +295,7 @@ func (m *matcher) header(h session.Header) {
 	h.Title = string(m.rewritten([]byte(h.Title)))
 	texts.Header(h, m.take)
 	found, ok := m.q.Match(m.texts)
-	// The title slot before a header is a record, too: it has given this hit already.
+	// The title slot before a header is a record, too: it has produced this hit already.
 	if !ok || m.s.opt.Labelled || len(m.hits) > 0 && m.hits[len(m.hits)-1].Entry == "" {
 		return
 	}
@@ -334,7 +333,7 @@ func (m *matcher) entry(e session.Entry, raw []byte) {
 	}, found)
 }
 
-// rewritten is a record as Options.Rewrite wants it.
+// rewritten returns a record after Options.Rewrite.
 func (m *matcher) rewritten(record []byte) []byte {
 	if m.s.opt.Rewrite == nil {
 		return record

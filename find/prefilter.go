@@ -10,9 +10,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// prefilter decodes single records of a log, to see whether one matches before the whole session is read. This makes
-// rare words cheap in long sessions. It works with dialects whose records do not depend on others (dialect.Continuer);
-// with others every record may match.
+// prefilter decodes single records of a log, to check whether one matches before the whole session is read. This makes rare words cheap in
+// long sessions. It works with dialects whose records do not depend on each other (dialect.Continuer); with other dialects every record may
+// match.
 type prefilter struct {
 	r       backend.Reader
 	begun   bool
@@ -21,14 +21,14 @@ type prefilter struct {
 	header  int64 // where the header ends
 }
 
-// may reports whether an entry in a record may match. It asks only for what must occur. What the rest of the session
-// says about an entry, the id of its parent for example, is not known here, so there may be more texts than in truth.
+// may reports whether an entry in a record may match. It checks only the required terms. Facts about an entry from the rest of the session,
+// such as the id of its parent, are unknown here, so there may be more texts than the entry really has.
 func (p *prefilter) may(m *matcher, data []byte, at int64) bool {
 	if !p.begun {
 		p.begun = true
 		p.begin(m)
 	}
-	if p.dec == nil || len(data) > huge { // of a huge record there must not be two copies of the texts
+	if p.dec == nil || len(data) > huge { // there must not be two copies of the texts of a huge record
 		return true
 	}
 	// The title slot and the header are one: their text is the title.
@@ -41,7 +41,7 @@ func (p *prefilter) may(m *matcher, data []byte, at int64) bool {
 	p.dec.Decode(dialect.Record{Data: data, Offset: at})
 	for i := first; i < p.builder.Len(); i++ {
 		e := p.builder.At(i)
-		// A dialect may give an entry that stands elsewhere; nothing is known of it here.
+		// A dialect may return an entry of another record; it cannot be checked here.
 		start := e.Span.Offset - at
 		if start < 0 || start+e.Span.Length > int64(len(data)) {
 			return true
@@ -80,7 +80,7 @@ func (p *prefilter) begin(m *matcher) {
 		at += n + 1
 		switch h := p.builder.Header(); {
 		case h.Raw == nil && p.builder.Len() > 0:
-			return // without a header, what entries mean depends on the others
+			return // without a header, the meaning of entries depends on each other
 		case h.Raw != nil:
 			if dec, ok := d.Continue(p.builder); ok && p.builder.Len() == 0 {
 				p.dec, p.header = dec, int64(at)

@@ -14,15 +14,15 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// reader reads logs for the catalogue, one after the other. It never holds more of a log than a record. Each worker has
-// its own, whose buffers are used again.
+// reader reads logs for the catalogue, one after the other. It never holds more of a log than a record. Each worker has its own, which
+// reuses its buffers.
 type reader struct {
 	f      *Finder
 	peek   *place.Peeker
 	signer index.Signer
 	skim   session.Skim
 
-	// shares: the log at hand is short and shares a signature, that of together, with short, of the source shortOf.
+	// shares: the current log is short and shares a signature, which is made in together, with the logs in short, of the source shortOf.
 	shares     bool
 	together   index.Signer
 	short      []index.Log
@@ -34,7 +34,7 @@ type reader struct {
 
 	meter *meter
 	job   *job
-	tell  int64 // the byte of the log at which the meter is told next
+	tell  int64 // the byte of the log at which the meter is called next
 }
 
 // idAt is the hash of an entry's id, and where the entry begins.
@@ -43,8 +43,8 @@ type idAt struct {
 	hash uint32
 }
 
-// read reads a log for the catalogue. It fails if the log could not be read; a log that is not a session is known as
-// such. The chunks are valid until the next call.
+// read reads a log for the catalogue. It fails if the log could not be read; a log that is not a session is known as such. The chunks are
+// valid until the next call.
 func (r *reader) read(ctx context.Context, j *job, path string) (index.Log, error) {
 	r.job, r.tell, r.shares = j, r.meter.next(0), false
 	defer r.skim.Trim()
@@ -61,10 +61,10 @@ func retry[T any](read func() (T, error)) (T, error) {
 	}
 }
 
-// once is read without a second try.
+// once is read without retries.
 func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, error) {
 	r.shares = false
-	// A database is asked once for a log that is short, as far as is known.
+	// A log that is short, as far as is known, is read from a database in one request.
 	if j.shared != nil && (j.known == nil || j.known.Stamp.Size < snapshot.Most) {
 		if r.room == nil {
 			r.room = make([]byte, snapshot.Most)
@@ -82,7 +82,7 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 		return l, err
 	}
 	row := place.Row{Path: path, Log: at}
-	// Lists without a catalogue show what Peek sees; both must say the same.
+	// Lists without a catalogue show what Peek returns; both must show the same.
 	r.peek.Peek(ctx, j.b, &row, place.ListOptions{})
 	switch {
 	case errors.Is(row.Err, logtree.ErrNotSession):
@@ -95,7 +95,7 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 	if ok, err := r.resume(ctx, j, &row, &l); ok || err != nil {
 		return l, err
 	}
-	// A database has the keys of each log.
+	// A database keeps the keys of each log.
 	r.shares = j.shared == nil && at.Size <= index.ShortLog
 	t := r.tally(&row, &l)
 	if j.copied != nil {
@@ -130,8 +130,7 @@ func (r *reader) sign() *index.Signer {
 	return &r.signer
 }
 
-// stamp begins an index.Log. The stamp is taken before the reading: a write in between makes it out of date, so that the
-// log is read again.
+// stamp begins an index.Log. The stamp is taken before the reading, so a write in between outdates it, and the log is read again.
 func (f *Finder) stamp(ctx context.Context, b backend.Backend, name string) (index.Log, backend.Log, error) {
 	at, err := b.Stat(ctx, name)
 	return index.Log{Name: name, Stamp: index.Stamp{
@@ -175,7 +174,7 @@ func (t *tally) readAll(ctx context.Context, b backend.Backend, at backend.Log) 
 	if dec.Finish() != nil {
 		return logtree.ErrNotSession
 	}
-	if t.builder.Len() > before { // Finish takes a document apart
+	if t.builder.Len() > before { // Finish splits a document into entries
 		t.entries(before, last)
 	}
 	t.finish(t.builder.Finish())

@@ -24,7 +24,7 @@ type source struct {
 	key    string // in the catalogue
 	pathOf func(name string) string
 	logs   *index.Logs
-	// unread are logs that could not be read. They are not in the catalogue.
+	// unread are the rows of logs that could not be read. They are not in the catalogue.
 	unread []place.Row
 	// here counts the logs that the catalogue must know.
 	here int
@@ -33,8 +33,8 @@ type source struct {
 // refresh brings the catalogue up to date with the logs of all sources: it reads the logs that are new or changed, and
 // forgets those that are gone. If it is interrupted, it keeps what was read by then.
 //
-// A commit merges with the catalogue that other processes left. That one may know less than the one that refresh began
-// with, because another process deleted it or replaced it with another version. Then the missing logs are read again.
+// A commit merges with the catalogue that other processes left. Another process may have deleted it, or replaced it with another version,
+// so it may know less than the one that refresh began with. Then the missing logs are read again.
 func (f *Finder) refresh(ctx context.Context, opt RefreshOptions) ([]source, error) {
 	const tries = 3
 	for n := 1; ; n++ {
@@ -64,7 +64,7 @@ func (f *Finder) refreshOnce(ctx context.Context, opt RefreshOptions) ([]source,
 		s := source{Source: src, key: src.Key(), pathOf: src.Paths()}
 		keys = append(keys, s.key)
 		if src.Needs != "" {
-			continue // a program with that driver may have listed its logs: they stay in the catalogue
+			continue // another program with that driver may have listed its logs: they stay in the catalogue
 		}
 		b, err := f.m.Open(src.Root.Sessions)
 		if err != nil {
@@ -88,7 +88,7 @@ func (f *Finder) refreshOnce(ctx context.Context, opt RefreshOptions) ([]source,
 	for _, src := range f.m.RunSources() {
 		keys = append(keys, runsKey(&src)) // a search brings them up to date
 	}
-	// Before the reading: even if that is interrupted, the catalogue has no trace of texts that no file has.
+	// Before the reading: even if that is interrupted, the catalogue has no texts that are in no file.
 	f.prune(ctx, known, keys)
 	read := func(todo []job) error {
 		err := f.readAll(ctx, list, todo, opt)
@@ -112,8 +112,8 @@ func (f *Finder) refreshOnce(ctx context.Context, opt RefreshOptions) ([]source,
 	return list, read(todo)
 }
 
-// prune looks at the places in the catalogue that are not sources now, for example because another shell has other
-// settings. It forgets what is gone or changed there; the next refresh with that source reads it again.
+// prune checks the places in the catalogue that are not sources now, for example because another shell has other settings. It forgets what
+// is gone or changed there; the next refresh with that source reads it again.
 func (f *Finder) prune(ctx context.Context, known *index.Catalogue, keys []string) {
 	for i := range known.Sources {
 		src := &known.Sources[i]
@@ -123,7 +123,7 @@ func (f *Finder) prune(ctx context.Context, known *index.Catalogue, keys []strin
 		dir, name, _ := strings.Cut(src.Key, "\x00")
 		d, err := f.m.Dialect(name)
 		if err != nil {
-			// A dialect that this program does not have: which logs are its own cannot be said.
+			// This program does not have the dialect, so it cannot tell which logs belong to it.
 			f.ix.Put(index.Update{Source: src.Key, Forget: true})
 			continue
 		}
@@ -152,19 +152,19 @@ func (f *Finder) prune(ctx context.Context, known *index.Catalogue, keys []strin
 // job is a log that is to be read.
 type job struct {
 	b      backend.Backend
-	source int // in the list of sources
+	source int // index in the list of sources
 	log    backend.Log
 	known  *index.Log       // what was known of it, or nil
-	copied *copies.Relation // what it is a copy of, if that was found out
+	copied *copies.Relation // what it is a copy of, if that is known
 	told   int64            // see meter
 	// shared and found are the source, and what was known, of a log in a shared index.
 	shared *place.Source
 	found  *index.Found
 }
 
-// compare lists the logs of a source beside what is known of them, both in the order of names, and returns those that are new
-// or changed. owns selects the logs of the source. No log is opened: names, sizes, times and generations are compared. Logs
-// that are gone are forgotten at once.
+// compare lists the logs of a source in parallel with what is known of them, both in the order of names, and returns those that are new or
+// changed. owns selects the logs of the source. No log is opened: names, sizes, times and generations are compared. Logs that are gone are
+// forgotten at once.
 func (f *Finder) compare(
 	ctx context.Context, b backend.Backend, key string, known *index.Logs, problem func(error), owns func(backend.Log) bool,
 ) ([]job, error) {
@@ -217,14 +217,14 @@ func nameOf(logs *index.Logs, i int) string {
 	return b.Name()
 }
 
-// What was read is committed in between, so that an interrupted first run continues where it was.
+// Limits for commits during the reading, so that an interrupted first run continues where it was.
 const (
 	commitEvery = 2 * time.Second
 	commitBytes = 8 << 20 // see index.Index.Pending
 )
 
-// readAll reads logs, several at a time, and puts what they say into the index. A log that cannot be read becomes a row
-// with an error and does not stop the others.
+// readAll reads logs, several at a time, and puts the results into the index. A log that cannot be read becomes a row with an error and
+// does not stop the reading.
 func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt RefreshOptions) error {
 	if len(todo) == 0 {
 		return nil
@@ -242,14 +242,14 @@ func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt Ref
 			_ = f.ix.Commit(ctx) // if it is cancelled, so is the caller
 		}
 	}
-	// done takes a log that was read, and reports whether it counts; one that is to share a signature is put later.
+	// done takes a log that was read, and reports whether it is valid; a log that is to share a signature is put later.
 	done := func(j *job, l index.Log, put bool, err error) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		s := &list[j.source]
 		switch {
 		case ctx.Err() != nil:
-			return false // it may be half of the log
+			return false // a cancelled read may have only half of the log
 		case errors.Is(err, backend.ErrNotExist):
 			s.here-- // removed between the list and the reading
 			f.ix.Put(index.Update{Source: s.key, Remove: []string{j.log.Name}})
@@ -261,7 +261,7 @@ func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt Ref
 			f.ix.Put(index.Update{Source: s.key, Put: []index.Log{l}})
 		}
 		g.done(j)
-		j.log, j.known = backend.Log{}, nil // of a hundred thousand, their names are much memory
+		j.log, j.known = backend.Log{}, nil // the names of a hundred thousand logs are much memory
 		commit()
 		return err == nil
 	}
@@ -303,15 +303,13 @@ func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt Ref
 
 // Progress is how far the reading of logs is.
 type Progress struct {
-	// Logs of OfLogs logs were read, and Bytes of OfBytes bytes, including those of logs that are being read. A log that
-	// was continued counts as a whole. Neither decreases, unless another process removed the catalogue meanwhile; then the
-	// reading begins again.
+	// Logs of OfLogs logs were read, and Bytes of OfBytes bytes, including those of logs that are being read. A log that was continued
+	// counts as a whole. Neither number decreases, unless another process removed the catalogue meanwhile; then the reading begins again.
 	Logs, OfLogs   int
 	Bytes, OfBytes int64
 }
 
-// tellEvery is how many bytes of a log are read between two reports: a fraction of a second, and rare enough to cost
-// nothing.
+// tellEvery is how many bytes of a log are read between two reports: a fraction of a second, and rare enough to cost nothing.
 const tellEvery = 1 << 20
 
 // meter counts for all workers and reports.
@@ -321,8 +319,7 @@ type meter struct {
 	tell func(Progress) // may be nil
 }
 
-// reached reports that a log is read up to a byte. It does not wait for a worker that is committing: the next report
-// follows soon.
+// reached reports that a log was read up to a byte. It does not wait for a worker that is committing: the next report follows soon.
 func (g *meter) reached(j *job, at int64) {
 	if !g.mu.TryLock() {
 		return
@@ -345,7 +342,7 @@ func (g *meter) done(j *job) {
 	}
 }
 
-// next is the byte at which a reader that is at another one reports again.
+// next returns the byte at which a reader reports again.
 func (g *meter) next(at int64) int64 {
 	if g.tell == nil {
 		return math.MaxInt64

@@ -17,24 +17,23 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Run logs are searched as sessions are. The index has their signatures and no summaries.
+// Run logs are searched like sessions. The index has their signatures but no summaries.
 
 // Run is a run that was found.
 type Run struct {
 	place.Location
 	Log backend.Log
 	run.Summary
-	// Short is the shortest beginning of the id that no other run's id has. A search does not fill it in.
+	// Short is the shortest prefix of the id that no other run's id has. A search does not fill it in.
 	Short string
 
 	source *place.Source
 }
 
-// runsKey names a place of run logs in the catalogue. No source of sessions has such a name.
+// runsKey is the key of a place of run logs in the catalogue. No source of sessions has such a key.
 func runsKey(src *place.Source) string { return "runs\x00" + place.Clean(src.Root.Sessions) }
 
-// listRuns finds the run logs and brings their signatures up to date. Only a search needs them, so refresh leaves them
-// out.
+// listRuns finds the run logs and brings their signatures up to date. Only a search needs them, so refresh leaves them out.
 func (s *search) listRuns(ctx context.Context) error {
 	if s.opt.Labelled {
 		return nil // runs have no labels
@@ -86,17 +85,16 @@ func (s *search) refreshRuns(ctx context.Context, p *place.Source) error {
 			return context.Cause(ctx)
 		case err != nil:
 			s.problem(logtree.Named(p.PathOf(j.log.Name), err))
-			s.f.ix.Put(index.Update{Source: key, Remove: []string{j.log.Name}}) // it is searched as a whole
+			s.f.ix.Put(index.Update{Source: key, Remove: []string{j.log.Name}}) // the log is searched as a whole
 		default:
-			// At once: the next log uses the signer again.
+			// At once: the next log reuses the signer.
 			s.f.ix.Put(index.Update{Source: key, Put: []index.Log{signed}})
 		}
 	}
 	return err
 }
 
-// signRun reads a run log, or only what was added to it since it was known. Its chunks are valid until the signer is
-// used again.
+// signRun reads a run log, or only what was added to it since it was indexed. Its chunks are valid until the signer is reused.
 func (f *Finder) signRun(ctx context.Context, j *job, s *index.Signer) (index.Log, error) {
 	b, known := j.b, j.known
 	l, at, err := f.stamp(ctx, b, j.log.Name)
@@ -138,8 +136,8 @@ func sign(ctx context.Context, b backend.Backend, at backend.Log, from int64, s 
 	return nil
 }
 
-// searchRun returns the hits in a run log, the last one first. A request repeats what those before it said: of all
-// requests that match, only the last is a hit.
+// searchRun returns the hits in a run log, the last one first. A request repeats the ones before it: of all requests that match, only the
+// last is a hit.
 func (m *matcher) searchRun(ctx context.Context, t *target) ([]Hit, error) {
 	r, err := backend.OpenLog(ctx, t.run.Backend, t.run.Log)
 	if err != nil {
@@ -151,7 +149,7 @@ func (m *matcher) searchRun(ctx context.Context, t *target) ([]Hit, error) {
 	defer r.Close()
 	spans := t.spans
 	if spans == nil {
-		spans = []span{{0, t.run.Log.Size, true}} // odd is not known
+		spans = []span{{0, t.run.Log.Size, true}} // whether the log is odd is unknown
 	}
 	for _, s := range slices.Backward(spans) {
 		data, err := m.read(r, s.from, s.to)
@@ -207,8 +205,8 @@ func (m *matcher) runRecord(row *Run, record []byte, at int64) {
 	m.add(hit, found)
 }
 
-// describeRun fills in the summary of the run and the lines of hits. It gives nothing for a run of another working
-// directory: that stands in the header, which is read only if something was found.
+// describeRun fills in the summary of the run and the lines of hits. It returns nothing for a run of another working directory: the
+// directory is in the header, which is read only if something was found.
 func (m *matcher) describeRun(ctx context.Context, r backend.Reader, row *Run) ([]Hit, error) {
 	peek := m.s.f.m.NewPeeker()
 	var err error

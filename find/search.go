@@ -24,27 +24,26 @@ type Options struct {
 	Fields       query.Field
 	// Source is the name of a dialect or of a family, or the folder of a source; CWD is the working directory of sessions.
 	Source, CWD string
-	// Project, if set, is asked whether the sessions and runs of a working directory exist for the caller: what it refuses is left
-	// out, and nothing in the result depends on it. "" is for those without one.
+	// Project, if set, reports whether the sessions and runs of a working directory exist for the caller. Others are left out, and nothing
+	// in the result depends on them. It is called with "" for those without a directory.
 	Project func(cwd string) bool
-	// Since is the first moment that passes, Until the first that does not. An entry without a time has that of its
-	// session.
+	// Since is the first moment that passes, Until the first that does not. An entry without a time has its session's.
 	Since, Until time.Time
-	// Labelled keeps entries that have a label. If Label is set it must be that one; case does not count.
+	// Labelled keeps only entries with a label. If Label is set, the label must be equal to it; case does not count.
 	Labelled bool
 	Label    string
-	// Rewrite, if set, changes a record, or the text of a title, before it is searched: what it takes out is neither found nor
-	// shown in a snippet. A record must stay one that can be decoded. It may be called by several goroutines at once.
+	// Rewrite, if set, changes a record, or the text of a title, before it is searched: what it removes is neither found nor shown in a
+	// snippet. The record must stay decodable. It may be called by several goroutines at once.
 	Rewrite func(record []byte) []byte
 	// Rank puts the best hits first instead of the newest.
 	Rank bool
 	// Limit is how many hits are wanted; 0 is all.
 	Limit int
-	// Problem, if set, is told what could not be read. Progress, if set, is told how far the reading for the catalogue is.
+	// Problem, if set, is called with errors of reading. Progress, if set, is called with the progress of the reading for the catalogue.
 	Problem  func(error)
 	Progress func(Progress)
-	// Open, if set, is asked for a log that the caller has read already, at least as far as the list says. done ends its use.
-	// nil has the log read. It may be called by several goroutines at once.
+	// Open, if set, returns a log that the caller has read already, at least as far as the list shows it. done ends its use. If the log is
+	// nil, the search reads it. It may be called by several goroutines at once.
 	Open func(ctx context.Context, row *place.Row) (log *logtree.Log, done func())
 }
 
@@ -62,11 +61,11 @@ type Hit struct {
 	Role  session.Role
 	Time  session.Time
 	Label string
-	// Shared: other sessions have the same id, so only the path identifies this one.
+	// Shared: other sessions have the same id, so that only the path identifies this one.
 	Shared bool
 	// OnPath: the entry is on the path to the leaf, not on an abandoned branch.
 	OnPath bool
-	// Field says whose text the snippet is from. Snippet is a piece of it in one line; Marks are the bytes that matched.
+	// Field tells whose text the snippet is from. Snippet is a piece of it in one line; Marks are the bytes that matched.
 	Field   query.Field
 	Snippet string
 	Marks   [][2]int
@@ -77,7 +76,7 @@ type Hit struct {
 	found rank.Entry
 }
 
-// QueryError says why a query is invalid.
+// QueryError is the error for an invalid query.
 type QueryError struct{ Err error }
 
 // Error implements error.
@@ -93,12 +92,12 @@ type Result struct {
 	Substring bool
 	// More: there may be more hits than Limit.
 	More bool
-	// Nothing: there is nothing to search, neither sessions nor runs.
+	// Nothing: there are neither sessions nor runs to search.
 	Nothing bool
 }
 
-// Search finds what a query means; see package query. Hits are ordered from the newest to the oldest, those of one
-// moment from the last in the log to the first; or, ranked, from the best to the worst.
+// Search finds the entries that a query means; see package query. Hits are ordered from the newest to the oldest, those of the same time
+// from the last in the log to the first; or, ranked, from the best to the worst.
 //
 // If no words match, the plain words of the query are searched as substrings.
 func (f *Finder) Search(ctx context.Context, text string, opt Options) (*Result, error) {
@@ -122,7 +121,7 @@ func (f *Finder) Search(ctx context.Context, text string, opt Options) (*Result,
 	if err := s.list(ctx); err != nil {
 		return nil, err
 	}
-	res := &Result{Nothing: len(s.ids) == 0 && (len(s.runs) == 0 || opt.Project != nil)} // whose runs they are is not known yet
+	res := &Result{Nothing: len(s.ids) == 0 && (len(s.runs) == 0 || opt.Project != nil)} // the projects of the runs are not known yet
 	which := 0
 	if res.Hits, res.More, which, err = s.find(ctx, queries); err != nil {
 		return nil, err
@@ -142,8 +141,8 @@ type search struct {
 	// all are the logs of sessions; list fills them and runs.
 	all  []target
 	runs []Run
-	ids  []string // of all sessions, also of those that are not searched
-	// changed: the index was updated with runs after all was listed.
+	ids  []string // ids of all sessions, also of those that are not searched
+	// changed: the index was updated with runs after the sessions were listed.
 	changed bool
 	terms   rank.Terms
 	// lost are logs whose signatures are damaged, by source.
@@ -153,8 +152,8 @@ type search struct {
 	huge sync.Mutex // held while a huge record is searched
 }
 
-// batch is how many logs are asked for at first; each further batch is eight times as large. Common words are found in
-// the newest logs, and then the signatures of the others are not needed.
+// batch is how many logs are searched first; each further batch is eight times as large. Common words are found in the newest logs, and
+// then the signatures of the others are not needed.
 const batch = 16
 
 // find searches with the first query and, if nothing is found, with the second. more: limit exceeded; which: index of
@@ -166,7 +165,7 @@ func (s *search) find(ctx context.Context, queries []*query.Query) (hits []Hit, 
 	all := newest(s.all)
 	limit, size := s.opt.Limit, batch
 	if s.opt.Rank || limit <= 0 {
-		// Ranks are known only when all hits are.
+		// Scores can be computed only when all hits are known.
 		limit, size = math.MaxInt, len(all)
 	}
 	s.terms.With = make([]int, queries[0].Terms())
@@ -211,7 +210,7 @@ func (s *search) order(hits []Hit) (list []Hit, more bool) {
 	return hits, more
 }
 
-// shorten fills in the short ids of the sessions of hits, and marks those whose id other sessions have.
+// shorten fills in the short ids of the sessions of hits, and marks sessions whose id another session has.
 func (s *search) shorten(hits []Hit) {
 	shared := place.ShortenSome(rowsOf(hits), s.ids)
 	for i := range hits {
@@ -221,7 +220,7 @@ func (s *search) shorten(hits []Hit) {
 	}
 }
 
-// rowsOf returns the sessions of hits. The hits of one session mostly follow one another.
+// rowsOf returns the sessions of hits. Hits of one session usually follow one another.
 func rowsOf(hits []Hit) (rows []*place.Row) {
 	for i := range hits {
 		if r := hits[i].Session; r != nil && (len(rows) == 0 || rows[len(rows)-1] != r) {
@@ -231,7 +230,7 @@ func rowsOf(hits []Hit) (rows []*place.Row) {
 	return rows
 }
 
-// enough reports whether more hits than wanted are so new that a log last used at that time cannot have newer ones.
+// enough reports whether more hits than wanted are so new that a log that was last used at that time cannot have newer ones.
 func enough(hits []Hit, limit int, last time.Time) bool {
 	if len(hits) <= limit {
 		return false
@@ -251,7 +250,7 @@ func (s *search) walk(ctx context.Context, q *query.Query, targets []target, lim
 	var (
 		mu      sync.Mutex
 		next    int // the first target that no worker has taken
-		head    int // the first whose hits are not in the list
+		head    int // the first target whose hits are not in the list
 		results = map[int][]Hit{}
 		failed  error
 		wg      sync.WaitGroup
@@ -294,7 +293,7 @@ func (s *search) walk(ctx context.Context, q *query.Query, targets []target, lim
 				}
 				found, err := m.search(ctx, &targets[i], limit)
 				if err != nil && ctx.Err() == nil {
-					// A log that cannot be read does not hide the others.
+					// A log that cannot be read does not hide other logs.
 					s.problem(logtree.Named(targets[i].path(), err))
 					err = nil
 				}
@@ -306,7 +305,7 @@ func (s *search) walk(ctx context.Context, q *query.Query, targets []target, lim
 	return hits, failed
 }
 
-// workers is how many logs are searched at once. A database answers several as fast as one.
+// workers returns how many logs are searched at once. A database answers several requests as fast as one.
 func (s *search) workers() int {
 	if s.f.beside() {
 		return max(8, runtime.GOMAXPROCS(0))

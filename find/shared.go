@@ -19,16 +19,16 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The logs of an archive have an index beside them (index.Shared), which all programs share. It is told by the database which
-// logs changed, so nothing is listed to bring it up to date. What a log says is read in the same way as for an Index. Working
-// directories that a log does not name are those that its own name says: its neighbours are not asked.
+// The logs of an archive have an index beside them (index.Shared), which all programs share. The database tells which logs changed, so no
+// logs are listed to bring it up to date. Logs are read in the same way as for an Index. A working directory that a log does not name is
+// taken from the log's own name; its neighbours are not read.
 
 // NewShared returns a Finder for the sessions of an archive, with the index that lies beside them.
 func NewShared(m *place.Machine, shared index.Shared, clock func() time.Time) *Finder {
 	return &Finder{m: m, ix: index.Open(index.Options{}), shared: shared, updating: make(chan struct{}, 1), clock: clock}
 }
 
-// Beside returns the index beside the archive as it is, or brought up to date; nil if there is none. The Finder closes it.
+// Beside returns the index beside the archive, brought up to date if fresh is set; nil if there is none. The Finder closes it.
 func (f *Finder) Beside(ctx context.Context, fresh bool, opt RefreshOptions) (index.Shared, error) {
 	if !fresh && f.beside() {
 		return f.shared, nil
@@ -55,26 +55,26 @@ func (f *Finder) fresh(ctx context.Context, opt RefreshOptions) (beside bool, er
 }
 
 const (
-	// changesMost is how many logs are brought up to date, and how many groups are compared, at a time. The mark is kept after each
-	// time, so an interrupted update goes on there.
+	// changesMost is how many logs are brought up to date, and how many groups are compared, at a time. The mark is kept after each step,
+	// so an interrupted update continues there.
 	changesMost = 1024
-	// putKeys and putLogs are how much is put in one transaction: much, since keys that chunks have in common are then put once. A key
-	// takes some 30 bytes of memory meanwhile.
+	// putKeys and putLogs are how much is put in one transaction: much, since a key that several chunks have is then put once. A key takes
+	// some 30 bytes of memory meanwhile.
 	putKeys = 1 << 20
 	putLogs = 1024
-	// readersLeast is how many logs are read at once, at least: a reader mostly waits for the database.
+	// readersLeast is the least number of logs that are read at once: a reader usually waits for the database.
 	readersLeast = 4
-	// overtakenMost is how often an update begins again because another program did the same.
+	// overtakenMost is how often an update begins again because another program updated the index.
 	overtakenMost = 10
 )
 
 // update brings the shared index up to date. If this program may not write to it, the index is used as it is.
 //
-// What is known of a log may depend on others (index.Group). A put notes in the index that the group of the log is to be compared, and
-// comparing begins with these notes. So an update that is interrupted leaves nothing out, and neither does one that is overtaken.
+// What is known of a log may depend on other logs (index.Group). A put records in the index that the group of the log must be compared, and
+// comparing begins with these records. So an update that is interrupted or overtaken loses nothing.
 func (f *Finder) update(ctx context.Context, opt RefreshOptions) error {
 	select {
-	case f.updating <- struct{}{}: // a second call finds nothing left to do
+	case f.updating <- struct{}{}: // a waiting call then finds nothing left to do
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -99,7 +99,7 @@ func (f *Finder) update(ctx context.Context, opt RefreshOptions) error {
 		switch {
 		case errors.Is(err, index.ErrOvertaken):
 			if overtaken++; overtaken > overtakenMost {
-				return nil // the others bring it up to date
+				return nil // other programs bring it up to date
 			}
 		case errors.Is(err, index.ErrReadOnly):
 			if opt.Problem != nil {
@@ -112,7 +112,7 @@ func (f *Finder) update(ctx context.Context, opt RefreshOptions) error {
 	}
 }
 
-// take reads logs that changed and puts what they say.
+// take reads logs that changed and puts the results.
 func (f *Finder) take(p *putter, list []index.Change, mark index.Mark, opt RefreshOptions) error {
 	var todo []job
 	for i := range list {
@@ -140,7 +140,7 @@ func (f *Finder) take(p *putter, list []index.Change, mark index.Mark, opt Refre
 	return p.flush(mark)
 }
 
-// putter collects updates and puts some of them at a time.
+// putter collects updates and puts several at a time.
 type putter struct {
 	f       *Finder
 	ctx     context.Context
@@ -148,7 +148,7 @@ type putter struct {
 	keys    int
 	// together: all are put in one transaction.
 	together bool
-	// put counts the updates, and grouped is set if one of them names groups that are to be compared.
+	// put is the number of updates; grouped is set if one of them names groups to compare.
 	put     int
 	grouped bool
 }
@@ -158,7 +158,7 @@ func (p *putter) add(u index.Update, keys int) {
 	p.put, p.grouped = p.put+1, p.grouped || len(u.Compare) > 0
 }
 
-// full returns what was collected if it is enough for a transaction, otherwise nil.
+// full returns the collected updates if they are enough for a transaction, otherwise nil.
 func (p *putter) full() (updates []index.Update) {
 	if !p.together && (p.keys >= putKeys || len(p.updates) >= putLogs) {
 		updates, p.updates, p.keys = p.updates, nil, 0
@@ -166,7 +166,7 @@ func (p *putter) full() (updates []index.Update) {
 	return updates
 }
 
-// flush puts what was collected, with the mark if there is one.
+// flush puts the collected updates, with the mark if there is one.
 func (p *putter) flush(mark index.Mark) error {
 	if len(p.updates) == 0 && mark == "" {
 		return nil
@@ -176,7 +176,7 @@ func (p *putter) flush(mark index.Mark) error {
 	return p.f.shared.Put(p.ctx, mark, updates...)
 }
 
-// readShared reads logs, several at a time. A log that cannot be read is kept with the reason.
+// readShared reads logs, several at a time. For a log that cannot be read it keeps the reason.
 func (f *Finder) readShared(p *putter, todo []job, opt RefreshOptions) error {
 	if len(todo) == 0 {
 		return nil
@@ -194,7 +194,7 @@ func (f *Finder) readShared(p *putter, todo []job, opt RefreshOptions) error {
 		case failed != nil || ctx.Err() != nil:
 			return nil
 		case errors.Is(err, backend.ErrNotExist) || errors.Is(err, backend.ErrChanged):
-			return nil // it was removed or replaced since, and the feed will tell
+			return nil // the log was removed or replaced since, and the feed will report that
 		case err != nil:
 			failed = err
 			return nil
@@ -230,7 +230,7 @@ func (f *Finder) readShared(p *putter, todo []job, opt RefreshOptions) error {
 				if updates == nil {
 					continue
 				}
-				if err := f.shared.Put(ctx, "", updates...); err != nil { // the others read on meanwhile
+				if err := f.shared.Put(ctx, "", updates...); err != nil { // the other readers go on meanwhile
 					mu.Lock()
 					failed = cmp.Or(failed, err)
 					mu.Unlock()
@@ -272,10 +272,10 @@ func (r *reader) readShared(ctx context.Context, j *job) (l index.Log, err error
 	if j.known != nil {
 		l.Before = &j.known.Stamp
 	}
-	// The signer is used again for the next log.
+	// The signer is reused for the next log.
 	l.Chunks = slices.Clone(l.Chunks)
 	for i := range l.Chunks {
-		l.Chunks[i].Sig = nil // the keys are put
+		l.Chunks[i].Sig = nil // only the keys are put
 	}
 	if j.copied != nil {
 		return relation(l, j.known)
@@ -283,7 +283,7 @@ func (r *reader) readShared(ctx context.Context, j *job) (l index.Log, err error
 	return l, nil
 }
 
-// unreadable returns the error if it is one of the log itself. Others, such as a lost connection, end the update.
+// unreadable returns the error if it concerns the log itself. Other errors, such as a lost connection, end the update.
 func unreadable(ctx context.Context, err error) error {
 	var damage *backend.DamageError
 	if err != nil && ctx.Err() == nil && (errors.As(err, &damage) || errors.Is(err, logtree.ErrNotSession)) {
@@ -292,7 +292,7 @@ func unreadable(ctx context.Context, err error) error {
 	return nil
 }
 
-// facts works out what lists filter and sort by.
+// facts fills in what lists filter and sort by.
 func (f *Finder) facts(ctx context.Context, src *source, l *index.Log) {
 	rows := []place.Row{f.row(src, l)}
 	r := &rows[0]
@@ -315,7 +315,7 @@ func (f *Finder) facts(ctx context.Context, src *source, l *index.Log) {
 	l.Facts.Touched = max(l.Facts.Touched, l.Facts.Used)
 }
 
-// nanos are the nanoseconds since 1970, as near as an int64 can be.
+// nanos returns the nanoseconds since 1970, clamped to an int64.
 func nanos(t time.Time) int64 {
 	switch year := t.Year(); {
 	case year < 1700:

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// groups are those of logs on which what is known of others may depend. A log may be nil.
+// groups returns the groups to which some logs belong: what is known of one log of a group may depend on the others. A log may be nil.
 func (f *Finder) groups(logs ...*index.Found) (list []index.Group) {
 	for _, l := range logs {
 		if l == nil {
@@ -25,9 +25,9 @@ func (f *Finder) groups(logs ...*index.Found) (list []index.Group) {
 	return list
 }
 
-// compareShared compares the logs of groups and puts what that has found out.
+// compareShared compares the logs of groups and puts the results.
 func (f *Finder) compareShared(ctx context.Context, list []index.Group, opt RefreshOptions) error {
-	var rest []index.Update // little is put for them
+	var rest []index.Update // groups for which there is little to put
 	doubles := map[string][]index.Group{}
 	for _, g := range list {
 		if g.First == 0 {
@@ -56,8 +56,8 @@ func (f *Finder) compareShared(ctx context.Context, list []index.Group, opt Refr
 	return p.flush("")
 }
 
-// sharedCopies finds out which of the logs that begin with a message are copies of others; see relate. A log that has changed since it
-// was put is left as it is: when it is put, all are compared again.
+// sharedCopies finds out which of the logs that begin with a message are copies of others; see relate. It skips a log that has changed
+// since it was put: when it is put, all are compared again.
 func (f *Finder) sharedCopies(p *putter, first uint64, opt RefreshOptions) error {
 	found, err := f.shared.Select(p.ctx, index.Selection{First: first, Order: index.OrderMade})
 	if err != nil {
@@ -83,8 +83,8 @@ func (f *Finder) sharedCopies(p *putter, first uint64, opt RefreshOptions) error
 	return f.readShared(p, todo, opt)
 }
 
-// relation is a log that was read again to say what it is a copy of. It fails with backend.ErrChanged if the log is not as it was. If it
-// is, its chunks are too, and they are not put again.
+// relation returns a log that was read again with what it is a copy of. It fails with backend.ErrChanged if the log has changed. Otherwise
+// its chunks are the same, and they are not put again.
 func relation(l index.Log, known *index.Log) (index.Log, error) {
 	if l.Stamp.Generation != known.Stamp.Generation || l.Stamp.Size != known.Stamp.Size || l.Facts.Problem != "" {
 		return l, backend.ErrChanged
@@ -97,7 +97,7 @@ func relation(l index.Log, known *index.Log) (index.Log, error) {
 	return l, nil
 }
 
-// sharedDoubles finds out with which log of a session its agent goes on, where it has left several. The sessions are those of one source.
+// sharedDoubles finds out which log of a session its agent continues, if it has left several. The sessions are those of one source.
 func (f *Finder) sharedDoubles(ctx context.Context, source string, of []index.Group) (u index.Update, err error) {
 	u = index.Update{Source: source, Compared: of}
 	ids := make([]string, len(of))

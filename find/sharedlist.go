@@ -25,8 +25,8 @@ type ListOptions struct {
 	Limit int
 	// After is Page.Next of the page before; "" begins at the first row.
 	After string
-	// Total: Page.Total is wanted. In an archive it costs more than the page. TotalMost bounds that: Page.Total is then -1 if there
-	// are more rows, or if the database alone cannot count them. 0 is no bound.
+	// Total: Page.Total is wanted. In an archive it costs more than the page. TotalMost bounds that: Page.Total is then -1 if there are
+	// more rows, or if the database alone cannot count them. 0 means no bound.
 	Total     bool
 	TotalMost int
 }
@@ -34,18 +34,18 @@ type ListOptions struct {
 // Page is a part of a list.
 type Page struct {
 	Rows []place.Row
-	// Next is what ListOptions.After of the next page is; "" if there is none.
+	// Next is the ListOptions.After of the next page; "" if there is none.
 	Next string
-	// Total is how many rows all pages have, if that was asked for; see ListOptions.TotalMost.
+	// Total is how many rows all pages have, if it was wanted; see ListOptions.TotalMost.
 	Total int
 }
 
 // ErrCursor is returned if ListOptions.After is not the Next of a Page.
 var ErrCursor = errors.New("the cursor is not one that a page gave")
 
-// List brings the catalogue up to date and gives a page of it: sessions that the filter lets through, sorted. Rows with an Err are
-// left out. In an archive it costs no more than the page, whatever the size of the archive, unless the filter has a title or a
-// function: then all rows that fit otherwise are looked at.
+// List brings the catalogue up to date and returns a page of it: sessions that pass the filter, sorted. Rows with an Err are left out. In
+// an archive it costs no more than the page, whatever the size of the archive, unless the filter has a title or a function: then all rows
+// that fit otherwise are read.
 func (f *Finder) List(ctx context.Context, opt ListOptions) (Page, error) {
 	if beside, err := f.fresh(ctx, opt.RefreshOptions); err != nil {
 		return Page{}, err
@@ -80,22 +80,22 @@ func (f *Finder) List(ctx context.Context, opt ListOptions) (Page, error) {
 	return page, nil
 }
 
-// spot is the place of a row in a list of the machine. It stays where it is when the session of the row is written or removed.
+// spot is the position of a row in a list of the machine. It stays valid when the session of the row is written or removed.
 type spot struct {
 	Key  place.Key
 	When int64
 	Path string
-	Then string `json:",omitzero"` // the path of the next row, if nothing but the order of the list tells them apart
+	Then string `json:",omitzero"` // the path of the next row, if only the order of the list distinguishes them
 }
 
 func spotOf(r *place.Row, by place.Order) *spot { return &spot{r.Key(by), nanos(r.When()), r.Path, ""} }
 
-// compare orders spots, but for those of the same moment.
+// compare orders spots, except those of the same time.
 func (s *spot) compare(o *spot) int {
 	return cmp.Or(s.Key.Compare(&o.Key), cmp.Compare(o.When, s.When))
 }
 
-// next is the index of the first row after the spot. If its row and the next one are gone, those of the same moment come again.
+// next returns the index of the first row after the spot. If its row and the next one are gone, rows of the same time may be repeated.
 func (s *spot) next(rows []place.Row, by place.Order) int {
 	from := len(rows)
 	for i := range rows {
@@ -117,11 +117,11 @@ func (s *spot) next(rows []place.Row, by place.Order) int {
 // Paged reports whether List costs no more than its page.
 func (f *Finder) Paged() bool { return f.beside() }
 
-// cursor makes a text of a position.
+// cursor encodes a position as a text.
 func cursor(p any) string {
 	data, err := json.Marshal(p)
 	if err != nil {
-		return "" // a cost that is no number
+		return "" // the cost is not a number
 	}
 	return base64.RawURLEncoding.EncodeToString(data)
 }
@@ -137,17 +137,17 @@ func readCursor[T any](text string) (p T, err error) {
 	return p, nil
 }
 
-// orders are those of lists in a shared index.
+// orders maps orders of lists to those of a shared index.
 var orders = map[place.Order]index.Order{
 	place.OrderWhen: index.OrderWhen, place.OrderCreated: index.OrderMade, place.OrderSize: index.OrderSize,
 	place.OrderMessages: index.OrderMessages, place.OrderTokens: index.OrderTokens, place.OrderCost: index.OrderCost,
 	place.OrderTitle: index.OrderHeading, place.OrderProject: index.OrderCWD,
 }
 
-// pageSize is how many rows are asked for at a time if all are wanted.
+// pageSize is how many rows are requested at a time if all are wanted.
 const pageSize = 1000
 
-// selection makes a selection that loses no row which a filter lets through. exact says that it has no others either.
+// selection makes a selection with all rows that pass a filter. exact: it has no other rows.
 func (f *Finder) selection(ctx context.Context, filter place.Filter) (sel index.Selection, exact bool, err error) {
 	sel = index.Selection{Below: f.m.ArchiveFolder(), Has: filter.Has}
 	exact = filter.Title == "" && filter.Only == nil
@@ -195,7 +195,7 @@ func (f *Finder) selection(ctx context.Context, filter place.Filter) (sel index.
 	return sel, exact, nil
 }
 
-// family are the names of the dialects of a family.
+// family returns the names of the dialects of a family.
 func (f *Finder) family(d dialect.Dialect) (names []string) {
 	for _, other := range f.m.Dialects() {
 		if other.Family() == d.Family() {
@@ -241,8 +241,8 @@ func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, er
 	return page, err
 }
 
-// eachShared calls take with the rows that a filter lets through, until it returns false. sel.Limit is how many logs are asked for
-// first; further steps are larger.
+// eachShared calls take with the rows that pass a filter, until it returns false. sel.Limit is how many logs are requested first; further
+// steps are larger.
 func (f *Finder) eachShared(ctx context.Context, sel index.Selection, filter place.Filter, take func(*index.Found, *place.Row) bool) error {
 	for {
 		list, err := f.shared.Select(ctx, sel)
@@ -304,7 +304,7 @@ func (f *Finder) sharedCatalogue(ctx context.Context) (rows []place.Row, err err
 	return rows, err
 }
 
-// shortenShared fills in short ids that are unique in the archive, as far as may, if set, lets the caller see it.
+// shortenShared fills in short ids that are unique in the archive or, if may is set, in the part that the caller may see.
 func (f *Finder) shortenShared(ctx context.Context, rows []place.Row, may func(cwd string) bool) error {
 	list := make([]*place.Row, len(rows))
 	for i := range rows {
@@ -321,18 +321,18 @@ func (f *Finder) shortenShared(ctx context.Context, rows []place.Row, may func(c
 	return nil
 }
 
-// unshorten gives rows their whole ids: too many others begin alike.
+// unshorten gives rows their whole ids: too many other ids begin alike.
 func unshorten(rows []*place.Row) {
 	for _, r := range rows {
 		r.Short = string(r.ID)
 	}
 }
 
-// similarMost is how many sessions are looked at for short ids.
+// similarMost is how many sessions are read for short ids.
 const similarMost = 2000
 
-// similar returns the ids of sessions in the archive that begin as those of some rows do. may, if set, is Options.Project. all is
-// false if these are too many; then it gives only those that some row has.
+// similar returns the ids of sessions in the archive that begin like those of some rows. may, if set, is Options.Project. all is false if
+// they are too many; then it returns only those that some row has.
 func (f *Finder) similar(ctx context.Context, rows []*place.Row, may func(cwd string) bool) (ids []string, all bool, err error) {
 	var like, own []string
 	for _, r := range rows {
@@ -360,7 +360,7 @@ func (f *Finder) similar(ctx context.Context, rows []*place.Row, may func(cwd st
 	return ids, all, err
 }
 
-// Sources says of each source of an archive what is in it. The index counts.
+// Sources returns what is in each source of an archive. The index counts the sessions.
 func (f *Finder) Sources(ctx context.Context, opt RefreshOptions) (list []place.SourceInfo, err error) {
 	if beside, err := f.fresh(ctx, opt); !beside {
 		return nil, cmp.Or(err, index.ErrNone)

@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// runFacts works out what lists of runs filter and sort by, from the header of a run.
+// runFacts finds what lists of runs filter and sort by, from the header of a run.
 func (r *reader) runFacts(ctx context.Context, b backend.Backend, l *index.Log) (*index.Facts, error) {
 	at := l.Stamp.Nanos
 	f := &index.Facts{Run: true, When: at, Made: index.Unknown, Used: at, Touched: at}
@@ -34,30 +34,31 @@ func (r *reader) runFacts(ctx context.Context, b backend.Backend, l *index.Log) 
 
 // RunOptions say which runs of an archive are wanted.
 type RunOptions struct {
-	// Session, if set, keeps the runs of that session, CWD those of that working directory, and Prefixes those whose ids begin so.
+	// Session, if set, keeps the runs of that session, CWD those of that working directory, and Prefixes those whose ids begin with one of
+	// them.
 	Session  session.ID
 	CWD      string
 	Prefixes []string
-	// Project, if set, decides by the working directory which runs exist for the caller.
+	// Project, if set, reports for a working directory whether its runs exist for the caller.
 	Project func(cwd string) bool
-	// Limit is how many are wanted; 0 is all. After is RunPage.Next of the page before.
+	// Limit is how many runs are wanted; 0 means all. After is RunPage.Next of the page before.
 	Limit int
 	After string
-	// TotalMost bounds RunPage.Total; 0: it is not counted.
+	// TotalMost bounds RunPage.Total; 0 means that Total is not counted.
 	TotalMost int
 }
 
 // RunPage is a part of a list of runs.
 type RunPage struct {
-	// Runs have of their summaries the ids of the run and of its session alone.
+	// Runs have only the ids of the run and of its session in their summaries.
 	Runs []Run
-	// Next is what RunOptions.After of the next page is; "" if there is none.
+	// Next is the RunOptions.After of the next page; "" if there is none.
 	Next string
 	// Total is how many runs all pages have, -1 if there are more than TotalMost.
 	Total int
 }
 
-// Runs brings the index of an archive up to date and gives a page of its runs, the newest first. It reads no run. It fails with
+// Runs brings the index of an archive up to date and returns a page of its runs, the newest first. It reads no run. It fails with
 // index.ErrNone if the archive has no index; see Paged.
 func (f *Finder) Runs(ctx context.Context, opt RunOptions) (page RunPage, err error) {
 	if beside, err := f.fresh(ctx, RefreshOptions{}); !beside {
@@ -67,7 +68,7 @@ func (f *Finder) Runs(ctx context.Context, opt RunOptions) (page RunPage, err er
 	if err != nil {
 		return page, err
 	}
-	sel.CWDs = slices.DeleteFunc(sel.CWDs, func(cwd string) bool { return cwd == "" && opt.CWD != "" }) // no folder names that of a run
+	sel.CWDs = slices.DeleteFunc(sel.CWDs, func(cwd string) bool { return cwd == "" && opt.CWD != "" }) // runs are not placed by their folders
 	sel.Runs, sel.Order, sel.Prefixes = true, index.OrderWhen, opt.Prefixes
 	if opt.Session != "" {
 		sel.Parents = []string{index.LastPart(string(opt.Session))}
@@ -115,7 +116,7 @@ func (f *Finder) Runs(ctx context.Context, opt RunOptions) (page RunPage, err er
 	}
 }
 
-// runOf makes a run of a log, if it is wanted: columns of an index may be shorter than what they stand for.
+// runOf makes a run of a log if it is wanted: columns of an index may be truncated, so it checks again.
 func (f *Finder) runOf(l *index.Found, opt *RunOptions) (r Run, ok bool) {
 	src, ok := f.m.ArchivedSource(l.Source)
 	if !ok || opt.Session != "" && l.Facts.Parent != string(opt.Session) || opt.Project != nil && !opt.Project(l.Facts.CWD) {
@@ -156,7 +157,7 @@ func (f *Finder) shortenRuns(ctx context.Context, opt *RunOptions, runs []Run) e
 	}
 	for i, short := range shortid.All(ids)[:len(runs)] {
 		if runs[i].Short = short; len(others) > similarMost {
-			runs[i].Short = ids[i] // too many others begin alike
+			runs[i].Short = ids[i] // too many other ids begin alike
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// shared is Search on a shared index: the database says which chunks may match.
+// shared is Search on a shared index: the database finds the chunks that may match.
 func (s *search) shared(ctx context.Context, queries []*query.Query) (*Result, error) {
 	f := s.f
 	sel, _, err := f.selection(ctx, place.Filter{Source: s.opt.Source, CWD: s.opt.CWD, Project: s.opt.Project})
@@ -41,7 +41,7 @@ func (s *search) shared(ctx context.Context, queries []*query.Query) (*Result, e
 		}
 	}
 	if len(res.Hits) == 0 {
-		if s.opt.Project == nil { // otherwise nothing is said of what the caller may not see
+		if s.opt.Project == nil { // otherwise the result must not depend on what the caller may not see
 			res.Nothing, err = f.nothing(ctx)
 		}
 		return res, err
@@ -67,8 +67,8 @@ func (f *Finder) nothing(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// windowFirst is how many logs are looked at for the first answer to a query that many match; each further window is four times as
-// large, up to windowMost.
+// windowFirst is how many logs are searched for the first answer to a frequent query; each further window is four times as large, up to
+// windowMost.
 const (
 	windowFirst = 64
 	windowMost  = 4096
@@ -78,11 +78,11 @@ const (
 func (s *search) sharedHits(ctx context.Context, sel index.Selection, q *query.Query) (hits []Hit, err error) {
 	limit := s.opt.Limit
 	if s.opt.Rank || limit <= 0 {
-		limit = math.MaxInt // ranks are known only when all hits are
+		limit = math.MaxInt // scores can be computed only when all hits are known
 	}
 	switch {
 	case s.opt.Rank && s.opt.Project != nil:
-		s.terms = rank.Terms{With: make([]int, q.Terms())} // how common a term is elsewhere is not for the caller: all count the same
+		s.terms = rank.Terms{With: make([]int, q.Terms())} // how common a term is elsewhere is not for the caller: all terms weigh the same
 	case s.opt.Rank:
 		counts, err := s.f.shared.Count(ctx, sel, q)
 		if err != nil {
@@ -123,7 +123,7 @@ func (s *search) sharedHits(ctx context.Context, sel index.Selection, q *query.Q
 	return hits, nil
 }
 
-// sharedTargets makes targets of logs that may match, as far as they are wanted.
+// sharedTargets makes targets of the logs that may match and are wanted.
 func (s *search) sharedTargets(list []index.Found) (targets []target, err error) {
 	for i := range list {
 		l := &list[i]
@@ -153,7 +153,7 @@ func (s *search) sharedTargets(list []index.Found) (targets []target, err error)
 	return targets, nil
 }
 
-// sharedRun makes a target of a run. It gives false if its source is not wanted or cannot be read.
+// sharedRun makes a target of a run. It returns false if its source is not wanted or cannot be read.
 func (s *search) sharedRun(t *target, l *index.Found) bool {
 	src, ok := s.f.m.ArchivedSource(l.Source)
 	if !ok || !s.runsOf(&src) {

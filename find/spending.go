@@ -5,11 +5,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Some agents report more than once what an answer used: in each of its records, in events beside it, or as a sum of the
-// session so far. A session.Spender names the answer, and only the increase over the last report of it is added.
+// Some agents report the usage of an answer more than once: in each of its records, in events beside it, or as a sum of the session so far.
+// A session.Spender identifies the answer, and only the increase over its last report is added.
 
-// spend counts an entry of a log whose dialect is a Spender: as a message, unless it is a further piece of one, and what
-// it tells of. It reports whether a message was counted.
+// spend counts an entry of a log whose dialect is a Spender: as a message, unless it is a further piece of one, and the usage that it
+// reports. It reports whether a message was counted.
 func (t *tally) spend(e session.Entry, raw []byte, message bool) bool {
 	if e.Kind == session.KindModelChange {
 		if body, err := t.codec.Body(e, raw); err == nil {
@@ -22,7 +22,7 @@ func (t *tally) spend(e session.Entry, raw []byte, message bool) bool {
 	t.spender.Spent(e, raw, func(s session.Spending) { told = append(told, s) })
 	answer := e.Kind == session.KindMessage && e.Role == session.RoleAssistant
 	if answer && len(told) > 0 && t.spending.Has(told[0].Of) {
-		message = false // its first piece stands in a chunk that was read before
+		message = false // its first piece is in a chunk that was read before
 	}
 	if message {
 		t.message(e, raw)
@@ -63,8 +63,8 @@ func (t *tally) told(e session.Entry, s *session.Spending) {
 	t.use(spell, more, cost)
 }
 
-// share divides the first sum of a session that was forked: the agent goes on counting from what the parent used, so the
-// sum includes what was copied. It is divided by tokens.
+// share divides the first sum of a forked session: the agent continues to count from what the parent used, so the sum includes the copied
+// messages. It is divided in proportion to tokens.
 func (t *tally) share(own *index.Spell, cost float64) float64 {
 	var copied *index.Spell
 	var old, all int64
@@ -85,8 +85,8 @@ func (t *tally) share(own *index.Spell, cost float64) float64 {
 	return cost - before
 }
 
-// spellFor returns the spell that what a model used belongs to: the last one of that model. A model that gave no answer in
-// the log has a spell without messages.
+// spellFor returns the spell for the usage of a model: the last one of that model. A model without an answer in the log gets a spell
+// without messages.
 func (t *tally) spellFor(model int) *index.Spell {
 	n := len(t.spells)
 	for i := n - 1; i >= 0; i-- {

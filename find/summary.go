@@ -19,12 +19,12 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Bounds of what the catalogue keeps of a session: every command reads all of it.
+// Limits of what the catalogue keeps of a session: every command reads all of it.
 const (
 	promptMost = 600 // bytes; lists show no more
 	titleMost  = 1000
 	modelsMost = 32
-	spellsMost = 4000 // a thousand hours; what follows counts in the last one
+	spellsMost = 4000 // a thousand hours; later messages count in the last spell
 )
 
 // tally makes the summary of one log while its records pass by.
@@ -37,24 +37,24 @@ type tally struct {
 	sum     *index.Summary
 
 	name, short string // the last name of the session and the short summary of the last compaction
-	first       string // what the user said first
-	command     string // what stands for it where the user typed only commands of the program
+	first       string // the first text of the user
+	command     string // used instead of first if the user typed only commands of the program
 	spells      []index.Spell
-	spender     session.Spender // nil if each answer tells its own usage, once
+	spender     session.Spender // nil if each answer reports its own usage, once
 	spending    index.Spending
 	copier      session.Copier // nil if forks name their source
 	forked      time.Time      // when the session was forked; zero if it was not
 	untimed     bool           // the ends of the log do not show when it was last used: its last entry is too long
-	from, to    int64          // the record at hand
+	from, to    int64          // the current record
 	take        func(query.Field, string)
 
 	begun int64        // where the first chunk begins, or -1
 	chunk int64        // where the chunk of the last entry begins, or -1
-	base  index.Resume // what was counted before that chunk
-	// earlier is what was spent before that chunk.
+	base  index.Resume // the counts before that chunk
+	// earlier is the spending before that chunk.
 	earlier index.Spending
-	// changed is the first spell that the chunk changed, and now the first that the record at hand did. What an answer used
-	// may be told after another model has answered.
+	// changed is the index of the first spell that the chunk changed, now that of the first one that the current record changed. The usage
+	// of an answer may be reported after another model has answered.
 	changed, now int
 }
 
@@ -73,13 +73,13 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 	if row.Parent != "" {
 		created := row.Created
 		if names, ok := listedByName(row.Dialect); ok {
-			_, created = names.Named(row.Log.Name) // the records say when the first message was written
+			_, created = names.Named(row.Log.Name) // the records tell when the first message was written
 		}
 		t.forked, _ = created.Time()
 	}
 	sign := r.sign()
 	if r.shares {
-		sign.Leave() // what was read of a log that failed is in the signature and does no harm
+		sign.Leave() // texts of a log whose reading failed stay in the signature and do no harm
 	} else {
 		sign.Reset()
 	}
@@ -91,7 +91,7 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 	return t
 }
 
-// copied notes what index.Summary.Forked says, and the parent if the log does not name it.
+// copied sets Summary.Forked, and the parent if the log does not name it.
 func (t *tally) copied(parent string, until int64) {
 	if t.sum.Forked = until; until <= 0 {
 		return
@@ -105,7 +105,7 @@ func (t *tally) copied(parent string, until int64) {
 // record counts one record of the log.
 func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 	const seen = index.HasBlob | index.HasCompaction // the rest follows from the whole tree
-	// As it stood before this record. If the record begins a chunk, reading continues here later.
+	// The state before this record. If the record begins a chunk, reading continues here later.
 	base := index.Resume{
 		Messages: t.sum.Messages, Models: len(t.sum.Models), Tokens: t.sum.Tokens, Cost: t.sum.Cost, Has: t.sum.Has & seen,
 		Name: t.name, Short: t.short, Prompt: t.first,
@@ -122,7 +122,7 @@ func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 	dec.Decode(r)
 	t.from, t.to = r.Offset, r.Offset+int64(len(r.Data))
 	if h := t.builder.Header(); headless && h.Raw != nil {
-		t.from = 0 // its title may stand in a record before it
+		t.from = 0 // its title may be in a record before it
 		texts.Header(h, t.take)
 	}
 	t.entries(before, r)
@@ -140,7 +140,7 @@ func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 	}
 }
 
-// entries counts the entries that a record gave.
+// entries counts the entries that a record added.
 func (t *tally) entries(before int, r dialect.Record) {
 	for i := before; i < t.builder.Len(); i++ {
 		e := t.builder.At(i)
@@ -166,7 +166,7 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 	skim.Reset()
 	// An entry that cannot be decoded has no texts.
 	parts, _ := texts.Entry(t.codec, e, raw, texts.Own(e), skim, t.take)
-	// In the bytes: resolving references would mean decoding every message.
+	// In the undecoded bytes: resolving references would mean decoding every message.
 	if t.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
 		t.sum.Has |= index.HasBlob
 	}
@@ -200,7 +200,7 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 				t.short = b.ShortSummary
 			}
 		case session.SessionInfo:
-			t.name = b.Name // an empty one takes the name away
+			t.name = b.Name // an empty name removes the name
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (t *tally) message(e session.Entry, raw []byte) {
 	t.spell(e, raw).Messages++
 }
 
-// answer counts the model and the tokens of an answer. A Skimmer has put them into the skim already.
+// answer counts the model and the tokens of an answer. A Skimmer has already put them into the skim.
 func (t *tally) answer(e session.Entry, raw []byte) {
 	provider, model, u := t.r.skim.Provider, t.r.skim.Model, t.r.skim.Usage
 	if _, ok := t.codec.(session.Skimmer); !ok {
@@ -246,7 +246,7 @@ func (t *tally) model(provider, model string) int {
 	return which
 }
 
-// tokensOf returns the tokens of an answer. Not every provider sums them up.
+// tokensOf returns the tokens of an answer. Not every provider reports their sum.
 func tokensOf(u *session.Usage) index.Tokens {
 	used := index.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Total: u.Total}
 	if used.Total == 0 {
@@ -255,7 +255,7 @@ func tokensOf(u *session.Usage) index.Tokens {
 	return used
 }
 
-// use adds what was used to a spell and to the sum.
+// use adds usage to a spell and to the total.
 func (t *tally) use(s *index.Spell, tokens index.Tokens, cost float64) {
 	t.sum.Tokens.Add(tokens)
 	t.sum.Cost += cost
@@ -265,8 +265,8 @@ func (t *tally) use(s *index.Spell, tokens index.Tokens, cost float64) {
 
 // spell returns the spell that a message belongs to. A message without a time belongs to that of the one before.
 //
-// A message with the time of the fork was copied if it is an answer or a result after what was copied: nothing answers in no time. A prompt
-// of that time is new, since a program may fork and ask at once.
+// A message with the time of the fork was copied if it is an answer or a result that follows copied messages: no answer takes no time. A
+// prompt of that time is new, since a program may fork and ask at once.
 func (t *tally) spell(e session.Entry, raw []byte) *index.Spell {
 	next := index.Spell{Model: -1}
 	n := len(t.spells)
@@ -283,8 +283,8 @@ func (t *tally) spell(e session.Entry, raw []byte) *index.Spell {
 	return &t.spells[len(t.spells)-1]
 }
 
-// spellOf returns the spell of an answer, which spell has counted as a message. If another model answered in that spell, the
-// answer begins a new one.
+// spellOf returns the spell of an answer, which spell has already counted as a message. If another model answered in that spell, the answer
+// begins a new one.
 func (t *tally) spellOf(model int) *index.Spell {
 	s := &t.spells[len(t.spells)-1]
 	switch {
@@ -304,19 +304,19 @@ func (t *tally) meta(e session.Entry, raw []byte) bool {
 	return ok && m.Meta
 }
 
-// prompt keeps the first thing that the user said.
+// prompt keeps the first text of the user.
 func (t *tally) prompt(parts []session.Part) {
 	for _, p := range parts {
 		if p, ok := p.(session.Text); ok && p.Text != "" && len(t.first) <= promptMost {
 			if t.first != "" {
 				t.first += " "
 			}
-			t.first += strings.Clone(bounded(p.Text, 2*promptMost)) // it may be a whole file, and is the skim's
+			t.first += strings.Clone(bounded(p.Text, 2*promptMost)) // the text may be a whole file, and belongs to the skim
 		}
 	}
 }
 
-// finish adds what follows from the whole tree.
+// finish adds what can be known only from the whole tree.
 func (t *tally) finish(tree *session.Tree) {
 	t.sum.Branches = tree.Tips()
 	t.sum.Problems = t.builder.Problems()
@@ -338,8 +338,8 @@ func (t *tally) finish(tree *session.Tree) {
 		origin, _ := c.Origin(h.Raw)
 		t.sum.Origin = session.ID(strings.Clone(rawjson.Str(origin, "session")))
 	}
-	// The ends of the log may show a later prompt than the first. Without a Lister they are trusted: only they know what
-	// the agent shows of a session that does not begin with a prompt.
+	// The ends of the log may show a later prompt than the first. Without a Lister the ends are trusted: only they show what the agent
+	// shows of a session that does not begin with a prompt.
 	if _, ok := t.d.(dialect.Lister); t.first != "" && (ok || t.sum.Prompt == "") {
 		t.sum.Prompt = bounded(t.first, promptMost)
 	}
@@ -358,7 +358,7 @@ func (t *tally) finish(tree *session.Tree) {
 	}
 }
 
-// bounded cuts a text that the catalogue keeps: it may be a whole file.
+// bounded cuts a text for the catalogue: it may be a whole file.
 func bounded(text string, most int) string {
 	if len(text) <= most {
 		return text

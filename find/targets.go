@@ -15,14 +15,14 @@ import (
 // target is a log to search, of a session or of a run.
 type target struct {
 	run *Run
-	// source is that of a session's log, at its place in the catalogue, or -1. row and kept are made when they are needed.
+	// source is the source of a session's log, and at its index in the catalogue, or -1. row and kept are made when they are needed.
 	source *source
 	at     int
 	kept   *index.Log
 	row    *place.Row
 	// last is when the log was last used: nothing in it is newer.
 	last time.Time
-	// spans are the chunks that may match, in order; nil is the whole log.
+	// spans are the chunks that may match, in order; nil means the whole log.
 	spans []span
 }
 
@@ -32,7 +32,7 @@ type span struct {
 	odd      bool // see index.Chunk.Odd
 }
 
-// path is what messages call the log.
+// path returns the log's path in messages.
 func (t *target) path() string {
 	if t.run != nil {
 		return t.run.Path
@@ -40,7 +40,7 @@ func (t *target) path() string {
 	return t.row.Path
 }
 
-// key names the source of the log in the catalogue.
+// key returns the key of the log's source in the catalogue.
 func (t *target) key() string {
 	if t.run != nil {
 		return runsKey(t.run.source)
@@ -53,7 +53,7 @@ func (o *Options) passes(at time.Time) bool {
 	return (o.Since.IsZero() || !at.Before(o.Since)) && (o.Until.IsZero() || at.Before(o.Until))
 }
 
-// mayPass reports whether a session may have entries that are wanted, by its times and labels.
+// mayPass reports whether a session may have entries that are wanted, judged by its times and labels.
 func (o *Options) mayPass(r *place.Row) bool {
 	last := r.Log.Time
 	if when := r.When(); when.After(last) {
@@ -69,13 +69,12 @@ func (o *Options) mayPass(r *place.Row) bool {
 	return o.Until.IsZero() || !ok || created.Before(o.Until)
 }
 
-// narrows reports whether some sessions are left out by their rows.
+// narrows reports whether sessions are filtered by their rows.
 func (o *Options) narrows() bool {
 	return o.Source != "" || o.CWD != "" || o.Project != nil || o.Labelled || !o.Since.IsZero() || !o.Until.IsZero()
 }
 
-// list finds the logs to search. Rows are made only if something depends on them: of ten thousand sessions a search
-// needs those of a few.
+// list finds the logs to search. It makes rows only if something depends on them: of ten thousand sessions a search needs a few rows.
 func (s *search) list(ctx context.Context) error {
 	list, err := s.f.refresh(ctx, RefreshOptions{Problem: s.opt.Problem, Progress: s.opt.Progress})
 	if err != nil {
@@ -141,7 +140,7 @@ func (s *search) listRows(ctx context.Context, src *source) (err error) {
 		if at, ok := src.logs.Find(r.Log.Name); ok {
 			t.at = at
 		}
-		// A file that was copied or touched was not used by that: the log's own time counts.
+		// A copy or touch of the file is not a use of the session: the time in the log counts.
 		if at, ok := r.Active.Time(); ok {
 			t.last = at
 		}
@@ -162,8 +161,8 @@ func (s *search) row(t *target) *place.Row {
 	return t.row
 }
 
-// newest returns the targets in the order of their last use; of sessions that were used in one moment the one whose file
-// was written last comes first. Their positions are sorted, because targets are large.
+// newest returns the targets in the order of their last use; of sessions with the same time the one whose file was written last comes
+// first. It sorts their positions, because targets are large.
 func newest(all []target) []*target {
 	type moment struct {
 		seconds int64

@@ -1,4 +1,4 @@
-// Package copies says which of some logs are copies of which. Some agents fork a session by copying its records to a new log that does not
+// Package copies finds out which logs are copies of which. Some agents fork a session by copying its records to a new log that does not
 // name the old one (session.Copier). Such logs begin with the same message.
 package copies
 
@@ -13,15 +13,15 @@ import (
 // Log is one of the logs that begin with the same message.
 type Log struct {
 	Path string
-	// Created is when it was created, in milliseconds; 0 if that has no record.
+	// Created is when the log was created, in milliseconds; 0 if no record tells.
 	Created int64
-	// Messages are its messages, and when each was made, in milliseconds.
+	// Messages maps its messages to the times when they were made, in milliseconds.
 	Messages map[uint64]int64
 
 	own int64 // when the first message was made that no other log has
 }
 
-// Relation is what comparing has found out about a log: the messages up to Until are those of Parent. Until is index.Summary.Forked. Whole: the
+// Relation is the result of a comparison for a log: the messages up to Until are those of Parent. Until is index.Summary.Forked. Whole: the
 // log has no message of its own. If it grows, all of it is read, and it is compared again, since it may still be copied.
 type Relation struct {
 	Parent string
@@ -29,8 +29,8 @@ type Relation struct {
 	Whole  bool
 }
 
-// Settled reports whether some logs are as they were when they were compared: none is new or was read as a whole since, and none is gone. It
-// looks at the index.Summary.Forked of each.
+// Settled reports whether some logs are as they were when they were compared: none is new or was read as a whole since, and none is gone.
+// forked is the index.Summary.Forked of each.
 func Settled(forked []int64) bool {
 	originals := 0
 	for _, until := range forked {
@@ -44,7 +44,7 @@ func Settled(forked []int64) bool {
 	return originals == 1 || len(forked) == 0
 }
 
-// original is index.Summary.Forked of the original of n logs.
+// original returns the index.Summary.Forked of the original of n logs.
 func original(n int) int64 {
 	if n == 1 {
 		return 0
@@ -52,9 +52,9 @@ func original(n int) int64 {
 	return -int64(n)
 }
 
-// Relate finds the original of a group and what the others are copies of: of the logs before it, the one that it shares most
-// with. The first log is the one that was created first. Where that is not known, because the creation has no record, it is
-// the one that is the first to have something of its own, or has nothing.
+// Relate finds the original of a group, and what the other logs are copies of: each is a copy of that one before it with which it shares
+// most. The first log is the one that was created first. If no record tells that, it is the one that first has something of its own, or has
+// nothing.
 func Relate(group []Log) []Relation {
 	count := map[uint64]int{}
 	for i := range group {
@@ -90,12 +90,12 @@ func Relate(group []Log) []Relation {
 	return list
 }
 
-// shares counts the messages that two logs have in common, and says when a copy begins to have its own.
+// shares counts the messages that two logs have in common, and returns when the copy begins to have its own.
 func (a *Log) shares(b *Log) (n int, until int64) {
 	for id, at := range a.Messages {
 		if _, ok := b.Messages[id]; ok {
 			n++
-			until = max(until, at+1, 1) // 0 and less is no copy
+			until = max(until, at+1, 1) // 0 and less would mean that it is not a copy
 		}
 	}
 	return n, until

@@ -1,5 +1,4 @@
-// Package listing is a list of sessions without their rows. A row is made when it is asked for: of a hundred thousand sessions, rows
-// would be most of the memory.
+// Package listing is a list of sessions that makes rows on demand: of a hundred thousand sessions, rows would be most of the memory.
 package listing
 
 import (
@@ -17,15 +16,15 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// Source is logs of a catalogue whose rows depend on nothing but the log.
+// Source is a set of logs in a catalogue whose rows depend only on the log.
 type Source struct {
 	Logs   *index.Logs
-	Origin string // of the logs; see place.Source
+	Origin string // origin of the logs; see place.Source
 	// Row makes the row of a log.
 	Row func(*index.Log) place.Row
 	// When returns place.Row.When.
 	When func(*index.Brief) time.Time
-	// Rows follow: those of other logs.
+	// Rows are the rows of other logs, which follow.
 	Rows []place.Row
 }
 
@@ -37,18 +36,18 @@ type List struct {
 	formats []string // see Formats
 	agents  []string // see Agents
 	entries []entry
-	short   []string // of the entries, if they are known
+	short   []string // short ids of the entries, if they are known
 	log     index.Log
 	row     place.Row
 }
 
-// entry is a log of a source or, if at is negative, the row -1-at of it. It has what every list asks for, since reading it again takes
-// longer than all else that is done with it.
+// entry is a log of a source or, if at is negative, the row -1-at of the source. It has what every list needs, since reading that again
+// takes longer than anything else that is done with it.
 type entry struct {
 	when       int64 // nanoseconds since 1970
 	source, at int32
-	dir        int32 // its working directory in dirs, which may have one several times; -1 if it names none
-	// bad: it is not a session. empty: an agent is about to fill the log. task: it is the session of a sub-agent.
+	dir        int32 // index of its working directory in dirs, which may have a directory several times; -1 if it names none
+	// bad: it is not a session. empty: the log is empty, and an agent is about to fill it. task: it is the session of a sub-agent.
 	bad, empty, task bool
 }
 
@@ -61,7 +60,7 @@ func New(sources []Source) *List {
 	l.entries = make([]entry, 0, n)
 	for i := range sources {
 		s := &sources[i]
-		var dialects []string // of the logs; a row may have another
+		var dialects []string // dialects of the logs; a row may have another
 		for k := range s.Logs.Len() {
 			b := s.Logs.Brief(k)
 			e := entry{source: int32(i), at: int32(k), bad: b.NotSession(), empty: b.ID == "" && b.Size == 0, task: b.Task}
@@ -101,7 +100,7 @@ func Of(rows []place.Row) *List { return New([]Source{{Rows: rows}}) }
 
 // add adds an entry with its time and its working directory.
 func (l *List) add(e entry, when time.Time, cwd string) {
-	const most = math.MaxInt64 / int64(time.Second) // further away there is no order
+	const most = math.MaxInt64 / int64(time.Second) // beyond this, entries have no order
 	e.when = min(max(when.Unix(), -most), most-1)*int64(time.Second) + int64(when.Nanosecond())
 	e.dir = int32(len(l.dirs)) - 1
 	switch {
@@ -113,7 +112,7 @@ func (l *List) add(e entry, when time.Time, cwd string) {
 	l.entries = append(l.entries, e)
 }
 
-// compare orders entries of one moment.
+// compare orders entries of the same time.
 func (l *List) compare(a, b entry) int {
 	if a.at < 0 && b.at < 0 {
 		// Names that are times are more precise than the times.
@@ -132,10 +131,10 @@ func (l *List) compare(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(place(a), place(b)))
 }
 
-// rowOf returns the row of an entry that is one.
+// rowOf returns the row of an entry that is a row.
 func (l *List) rowOf(e entry) *place.Row { return &l.sources[e.source].Rows[-1-e.at] }
 
-// Len is how many entries there are.
+// Len returns the number of entries.
 func (l *List) Len() int { return len(l.entries) }
 
 // Row returns a row, which is valid until the next call. Its log may lack the generation.
@@ -163,7 +162,7 @@ func (l *List) make(e entry) *place.Row {
 func (l *List) Rows() []place.Row {
 	rows := make([]place.Row, len(l.entries))
 	for i := range rows {
-		l.log = index.Log{} // of which nothing is used again
+		l.log = index.Log{} // so that the rows share no memory with it
 		rows[i] = *l.Row(i)
 		if rows[i].Known == &l.log.Summary {
 			known := l.log.Summary
@@ -174,16 +173,16 @@ func (l *List) Rows() []place.Row {
 	return rows
 }
 
-// Formats returns the names of the dialects of sessions in the sources, in order. Agents counts the agents that they are of.
+// Formats returns the names of the dialects of sessions in the sources, in order. Agents counts their agents.
 func (l *List) Formats() []string { return l.formats }
 
-// Agents is how many agents have sessions in the sources.
+// Agents returns how many agents have sessions in the sources.
 func (l *List) Agents() int { return len(l.agents) }
 
 // IsTask reports whether an entry is the session of a sub-agent.
 func (l *List) IsTask(i int) bool { return l.entries[i].task }
 
-// FromOrigins reports whether a session is from an archive, where those of several machines are.
+// FromOrigins reports whether a session is from an archive, which has those of several machines.
 func (l *List) FromOrigins() bool {
 	return slices.ContainsFunc(l.entries, func(e entry) bool {
 		return e.at >= 0 && l.sources[e.source].Origin != "" || e.at < 0 && l.rowOf(e).Source.Origin != ""
@@ -206,12 +205,12 @@ func (l *List) Undirected() []place.Row {
 	return l.keep(func(e entry) bool { return e.dir < 0 && !e.bad }).Rows()
 }
 
-// part is some of the entries.
+// part returns a list of some of the entries.
 func (l *List) part(entries []entry) *List {
 	return &List{sources: l.sources, dirs: l.dirs, formats: l.formats, agents: l.agents, entries: entries}
 }
 
-// keep is the entries for which a condition holds.
+// keep returns the entries for which a condition holds.
 func (l *List) keep(want func(entry) bool) *List {
 	var kept []entry
 	for _, e := range l.entries {
@@ -222,12 +221,12 @@ func (l *List) keep(want func(entry) bool) *List {
 	return l.part(kept)
 }
 
-// InDirs is the entries whose working directory is wanted, and those whose directory something else tells.
+// InDirs returns the entries whose working directory is wanted, and those whose log does not name one.
 func (l *List) InDirs(want func(cwd string) bool) *List {
 	return l.keep(func(e entry) bool { return e.dir < 0 || want(l.dirs[e.dir]) })
 }
 
-// Keep is the entries for whose rows a condition holds.
+// Keep returns the entries for whose rows a condition holds.
 func (l *List) Keep(want func(*place.Row) bool) *List {
 	var kept []entry
 	for i, e := range l.entries {
@@ -238,7 +237,7 @@ func (l *List) Keep(want func(*place.Row) bool) *List {
 	return l.part(kept)
 }
 
-// Sessions is the entries that are sessions, and the paths of the others.
+// Sessions returns the entries that are sessions, and the paths of the others.
 func (l *List) Sessions() (sessions *List, bad []string) {
 	others := l.keep(func(e entry) bool { return e.bad })
 	if others.Len() == 0 {
@@ -250,10 +249,10 @@ func (l *List) Sessions() (sessions *List, bad []string) {
 	return l.keep(func(e entry) bool { return !e.bad }), bad
 }
 
-// Begun is the entries that are sessions with content.
+// Begun returns the entries that are sessions with content.
 func (l *List) Begun() *List { return l.keep(entry.begun) }
 
-// First is the first entries; most 0 is all.
+// First returns the first entries; most 0 means all.
 func (l *List) First(most int) *List {
 	if most > 0 && l.Len() > most {
 		return l.part(l.entries[:most])
@@ -261,7 +260,7 @@ func (l *List) First(most int) *List {
 	return l
 }
 
-// Sort orders the list; equals are sorted newest first, as place.NewestFirst does.
+// Sort orders the list; ties are sorted newest first, as by place.NewestFirst.
 func (l *List) Sort(by place.Order) {
 	slices.SortFunc(l.entries, func(a, b entry) int {
 		if a.when != b.when {
@@ -283,7 +282,7 @@ func (l *List) Sort(by place.Order) {
 	l.entries = sorted
 }
 
-// Forks orders the list as place.Forks does, and gives the depth of each entry.
+// Forks orders the list as place.Forks does, and returns the depth of each entry.
 func (l *List) Forks() (depth []int) {
 	rows := l.Rows()
 	byPath := make(map[string]entry, len(rows))
@@ -297,7 +296,7 @@ func (l *List) Forks() (depth []int) {
 	return depth
 }
 
-// WithoutTasks leaves out sub-agents whose session is in the list: a session may have hundreds. It counts them.
+// WithoutTasks leaves out sub-agents whose session is in the list, since a session may have hundreds, and counts them.
 func (l *List) WithoutTasks() (rest *List, tasks int) {
 	if !slices.ContainsFunc(l.entries, func(e entry) bool { return e.task }) {
 		return l, 0
@@ -311,7 +310,7 @@ func (l *List) WithoutTasks() (rest *List, tasks int) {
 	return l.part(kept), l.Len() - len(kept)
 }
 
-// Parents returns the number of each entry's parent, -1 for none, as place.Parents does.
+// Parents returns the index of each entry's parent, -1 for none, as place.Parents does.
 func (l *List) Parents() []int {
 	parents := make([]int, l.Len())
 	for i := range parents {
@@ -330,7 +329,7 @@ func (l *List) Parents() []int {
 	return parents
 }
 
-// kin is the numbers of the entries that have a parent, or that may be one.
+// kin returns the indexes of the entries that have a parent, or that may be one.
 func (l *List) kin() (kin []int) {
 	parents := map[string]bool{}
 	child := make([]bool, l.Len())
@@ -356,7 +355,7 @@ func (l *List) kin() (kin []int) {
 	return kin
 }
 
-// Shorten fills in the short ids of the rows: unique among these and the others, if there are any, which may be in the list as well.
+// Shorten fills in the short ids of the rows. They are unique among these and the others, if there are any; an entry may be in both lists.
 func (l *List) Shorten(others *List) {
 	entries := l.entries
 	if others != nil {
@@ -372,14 +371,15 @@ func (l *List) Shorten(others *List) {
 	l.short = shortid.All(l.ids(entries))[:len(l.entries)]
 }
 
-// ids returns the ids of entries. Those of logs are read in the order of the catalogue if they are many: another one takes three times as long.
+// ids returns the ids of entries. If they are many, those of logs are read in the order of the catalogue: any other order takes three times
+// as long.
 func (l *List) ids(entries []entry) []string {
 	ids := make([]string, len(entries))
-	first := make([]int, len(l.sources)+1) // the number of a source's first log
+	first := make([]int, len(l.sources)+1) // index of each source's first log
 	for i := range l.sources {
 		first[i+1] = first[i] + l.sources[i].Logs.Len()
 	}
-	var places []int32 // 1 + where a log is in the list
+	var places []int32 // 1 + position of a log in the list
 	if len(entries) > first[len(l.sources)]/4 {
 		places = make([]int32, first[len(l.sources)])
 	}

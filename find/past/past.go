@@ -1,5 +1,5 @@
-// Package past is what the index knows of the part of a log that is not read again, when reading continues after it. It answers whether
-// that part has an id.
+// Package past describes the part of a log that is not read again when reading continues after it, as far as the index knows it. It tells
+// whether that part has an id.
 package past
 
 import (
@@ -14,21 +14,21 @@ import (
 
 // Past is the part of a log that is not read again. The index has a hash of each entry's id.
 type Past struct {
-	// Was is what the index knows of it, Builder that of what comes after it.
+	// Was is what the index knows of the log, Builder has the entries after that part.
 	Was     *index.Resume
 	Builder *session.Builder
-	// Log is where it is read.
+	// Log is the log to read from.
 	Log io.ReaderAt
 	// Unsure: an id has the hash of another one, or could not be looked up.
 	Unsure bool
 
 	hashes []uint32
-	chunks []int64 // where the chunk of each entry begins
+	chunks []int64 // the beginning of the chunk of each entry
 
 	ends   map[session.EntryID]bool // the ids of Before.Ends
-	asked  int                      // how often a hash was looked for
+	asked  int                      // number of hashes that were looked for
 	byHash map[uint32][]int         // the entries of each hash; nil as long as few were looked for
-	looked int64                    // bytes of chunks that were read
+	looked int64                    // number of bytes of chunks that were read
 }
 
 // Add adds the hash of an entry's id; from is where its chunk begins.
@@ -39,10 +39,10 @@ func (p *Past) Add(from int64, hash uint32) {
 // Entries counts the hashes.
 func (p *Past) Entries() int { return len(p.hashes) }
 
-// few is how often the hashes are searched one by one. A map of them costs as much as some hundred such searches.
+// few is up to how many hashes are searched one by one. A map of them costs as much as some hundred such searches.
 const few = 64
 
-// entries returns the entries of a hash.
+// entries returns the entries with a hash.
 func (p *Past) entries(hash uint32) (list []int) {
 	if p.asked++; p.asked <= few {
 		for i, h := range p.hashes {
@@ -61,10 +61,10 @@ func (p *Past) entries(hash uint32) (list []int) {
 	return p.byHash[hash]
 }
 
-// lookMost is how many bytes of chunks are read to look ids up, at least. After more, reading the whole log costs less.
+// lookMost is how many bytes of chunks are read to look ids up, at least. If it takes more, reading the whole log costs less.
 const lookMost = 64 << 20
 
-// Has reports whether the past has an entry with the id. If its hash is there, the id must stand in that chunk.
+// Has reports whether the past has an entry with the id. If it has the hash, it looks for the id in that chunk.
 func (p *Past) Has(id session.EntryID) bool {
 	if p.ends == nil {
 		p.ends = map[session.EntryID]bool{}
@@ -89,14 +89,14 @@ func (p *Past) Has(id session.EntryID) bool {
 	return false
 }
 
-// chunk reads the chunk of an entry; nil if it cannot.
+// chunk returns the chunk of an entry; nil if it cannot be read.
 func (p *Past) chunk(i int) []byte {
 	from, to := p.chunks[i], p.Was.From
 	if k := sort.Search(len(p.chunks), func(k int) bool { return p.chunks[k] > from }); k < len(p.chunks) {
 		to = p.chunks[k]
 	}
 	if from == p.chunks[0] {
-		from = 0 // entries without text may stand before it
+		from = 0 // entries without text may precede the chunk
 	}
 	data := make([]byte, to-from)
 	p.looked += to - from
@@ -106,7 +106,7 @@ func (p *Past) chunk(i int) []byte {
 	return data
 }
 
-// Repeated reports whether the past has or names an id of the entries that were read. Equal hashes are enough.
+// Repeated reports whether the past has or names an id of the entries that were read. It treats equal hashes as equal ids.
 func (p *Past) Repeated(tree *session.Tree) bool {
 	mine := make(map[uint32]bool, tree.Len())
 	for i := range tree.Len() {
@@ -116,7 +116,7 @@ func (p *Past) Repeated(tree *session.Tree) bool {
 		slices.ContainsFunc(p.Was.Before.Missing, tree.Has)
 }
 
-// Hash is what the index keeps of an id: a 32-bit FNV-1a hash.
+// Hash returns what the index keeps of an id: a 32-bit FNV-1a hash.
 func Hash[T ~string | ~[]byte](id T) uint32 {
 	h := uint32(2166136261)
 	for i := range len(id) {

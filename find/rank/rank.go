@@ -1,16 +1,16 @@
-// Package rank says how well entries fit a query: Okapi BM25, with chunks of logs in the place of documents.
+// Package rank scores how well entries fit a query: Okapi BM25, with chunks of logs as documents.
 package rank
 
 import "math"
 
-// Terms counts how common each term of a query is. The chunk takes the place of the document in the usual formula: counting the entries
+// Terms has the frequency of each term of a query. In the usual formula the chunk takes the place of the document: counting the entries
 // that have a term would mean reading them all.
 type Terms struct {
-	Chunks int   // of all logs
-	With   []int // chunks that may have each term
+	Chunks int   // number of chunks of all logs
+	With   []int // number of chunks that may have each term
 }
 
-// Weights says how much each term tells.
+// Weights returns the weight of each term.
 func (t *Terms) Weights() []float64 {
 	weights := make([]float64, len(t.With))
 	for i, n := range t.With {
@@ -19,14 +19,14 @@ func (t *Terms) Weights() []float64 {
 	return weights
 }
 
-// Entry is what the score of an entry is made of.
+// Entry is the input of an entry's score.
 type Entry struct {
-	Terms  []int // how often each occurs
-	Length int   // of all texts
+	Terms  []int // how often each term occurs
+	Length int   // length of all texts
 }
 
-// Score is the higher the more often the terms occur, less so the longer the entry is, and a rare term counts for more than a common one. The
-// usual length is a constant, that of a long paragraph, so that the score of an entry does not depend on what else is searched.
+// Score grows with the number of occurrences, less so the longer the entry is, and a rare term counts for more than a common one. The usual
+// length is a constant, that of a long paragraph, so that the score of an entry does not depend on the other entries.
 func (e *Entry) Score(weights []float64) float64 {
 	const k, b, usual = 1.2, 0.75, 1000
 	sum := 0.0

@@ -1,4 +1,4 @@
-// Package snapshot reads a short log of a database or a server in one step, for a search that looks at several parts of it.
+// Package snapshot reads a short log of a database or a server in one step, for a search that reads several parts of it.
 package snapshot
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 )
 
-// snapshot is a Backend that has one log in memory, as it was: what a search reads of it (the chunk, the header, the tree) then costs
+// snapshot is a Backend that has one log in memory, as it was. What a search reads of the log (the chunk, the header, the tree) then costs
 // one round trip to a database.
 type snapshot struct {
 	backend.Backend
@@ -18,10 +18,10 @@ type snapshot struct {
 	data []byte
 }
 
-// most is the size of logs that are read as a whole. Of longer ones a search reads the parts that it needs.
+// most is the largest size of logs that are read as a whole. Of longer ones a search reads the parts that it needs.
 const most = 512 << 10
 
-// Of reads a log into memory. If it is long, or its Backend is not one that reads both ends in one step, it gives b.
+// Of reads a log into memory. If it is long, or its Backend does not read both ends in one step, it returns b.
 func Of(ctx context.Context, b backend.Backend, at backend.Log) (backend.Backend, error) {
 	ends, ok := b.(backend.EndReader)
 	if _, liner := b.(backend.Liner); !ok || liner || at.Size > most {
@@ -30,12 +30,12 @@ func Of(ctx context.Context, b backend.Backend, at backend.Log) (backend.Backend
 	data := make([]byte, at.Size)
 	n, _, err := ends.Ends(ctx, at, data, nil)
 	if errors.Is(err, backend.ErrChanged) {
-		return b, nil // an older generation can be read, or the caller finds out
+		return b, nil // an older generation can still be read; otherwise the caller gets the error
 	}
 	return &snapshot{Backend: b, at: at, data: data[:n]}, err
 }
 
-// Whole returns the Backend that Of read from, and any other as it is.
+// Whole returns the Backend that Of read from, and any other Backend as it is.
 func Whole(b backend.Backend) backend.Backend {
 	if s, ok := b.(*snapshot); ok {
 		return s.Backend
@@ -43,10 +43,10 @@ func Whole(b backend.Backend) backend.Backend {
 	return b
 }
 
-// Most is the size up to which the index reads a log in one step. Of a longer log the first read, of this size, is wasted.
+// Most is the largest size of logs that the index reads in one step. Of a longer log the first read, of this size, is wasted.
 const Most = 128 << 10
 
-// Now reads a log as it is now into memory, in the room that is given. If it is long, it gives b, and the log is read from there.
+// Now reads a log as it is now into memory, in the given room. If the log is long, Now returns b, from which it can be read.
 func Now(ctx context.Context, b backend.Backend, name string, room []byte) (backend.Backend, error) {
 	g, ok := b.(backend.Glimpser)
 	if _, liner := b.(backend.Liner); !ok || liner {

@@ -1,8 +1,7 @@
-// Package texts says which texts of sessions and runs are searched, once for indexing and for searching, so that they cannot disagree.
+// Package texts says which texts of sessions and runs are searched. Indexing and searching share it, so that they cannot disagree.
 //
-// Every text stands in the record itself, decoded once or, in arguments that are JSON in a string, twice. Images and
-// signatures are not texts. Text that treeline makes up (the name of a tool that an agent does not spell) is left out: a
-// search finds what the files hold.
+// Every text occurs in the record itself, decoded once or, in arguments that are JSON in a string, twice. Images and signatures are not
+// texts. Text that treeline makes up (the name of a tool that an agent does not spell) is left out: a search finds what the files contain.
 package texts
 
 import (
@@ -16,22 +15,22 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Header returns the texts of a header. If the header is also an entry, the entry gives the rest.
+// Header returns the texts of a header. If the header is also an entry, Entry returns the rest.
 func Header(h session.Header, take func(query.Field, string)) {
 	if h.Title != "" {
 		take(query.FieldOther, h.Title)
 	}
 }
 
-// Names are the id, parent, type and time of an entry. They are not texts of an opaque entry.
+// Names are the id, parent, type and time of an entry. They are not indexed for opaque entries.
 type Names [4]string
 
 // Own returns the names of an entry.
 func Own(e session.Entry) Names { return Names{string(e.ID), string(e.Parent), e.Type} }
 
-// Entry returns the texts of an entry, in order, and its parts, which may be as large as the record. raw is the
-// entry's record. own are its names; a caller that does not know them gets more texts, never fewer. A caller that keeps
-// no text passes a skim: the texts are then valid until it is reset.
+// Entry returns the texts of an entry, in order, and its parts, which may be as large as the record. raw is the entry's record. own are its
+// names; without them the result has more texts, never fewer. A caller that keeps no text passes a skim: the texts are then valid until it
+// is reset.
 func Entry(c session.EntryCodec, e session.Entry, raw []byte, own Names, skim *session.Skim, takeAny func(query.Field, string)) ([]session.Part, error) {
 	take := func(f query.Field, text string) {
 		if text != "" {
@@ -42,7 +41,7 @@ func Entry(c session.EntryCodec, e session.Entry, raw []byte, own Names, skim *s
 		return nil, nil
 	}
 	switch e.Kind {
-	// Their parts do not have all of what they say.
+	// Their parts do not contain all of their texts.
 	case session.KindLabel, session.KindSessionInfo, session.KindCompaction, session.KindModeChange, session.KindTTSRInjection:
 		if err := bodyTexts(c, e, raw, take); err != nil {
 			return nil, err
@@ -70,14 +69,14 @@ func partsOf(c session.EntryCodec, e session.Entry, raw []byte, skim *session.Sk
 	return c.Parts(e, raw)
 }
 
-// MayHold reports whether an entry may have texts of some of these fields. What users and assistants say is in their own
-// entries; the rest may be in any.
+// MayHold reports whether an entry may have texts of some of these fields. Texts of users and assistants are in their own entries; the rest
+// may be in any.
 func MayHold(e session.Entry, fields query.Field) bool {
 	const own = query.FieldUser | query.FieldAssistant
 	return fields == 0 || fields&^own != 0 || fields&fieldOf(e.Role) != 0
 }
 
-// fieldOf is the field of what a role says.
+// fieldOf returns the field of a role's texts.
 func fieldOf(r session.Role) query.Field {
 	switch r {
 	case session.RoleUser:
@@ -120,7 +119,7 @@ func partTexts(p session.Part, field query.Field, own Names, raw []byte, skim *s
 	case session.Thinking:
 		take(query.FieldThinking, p.Text)
 	case session.ToolCall:
-		// A call that treeline made up, for what a user ran, has no id; nor has one in some odd logs.
+		// A call that treeline made up for a user's command has no id; neither has one in some odd logs.
 		if p.ID != "" || spells(raw, p.Name) {
 			take(query.FieldTool, p.Name)
 		}
@@ -139,8 +138,8 @@ func partTexts(p session.Part, field query.Field, own Names, raw []byte, skim *s
 	}
 }
 
-// spells reports whether a record has a string of that text. Strings are decoded only if the record has escapes that
-// treeline would not write.
+// spells reports whether a record has a string of that text. Strings are decoded only if the record has escapes that treeline would not
+// write.
 func spells(raw []byte, text string) bool {
 	if bytes.Contains(raw, rawjson.Quote(text)) {
 		return true
@@ -152,8 +151,8 @@ func spells(raw []byte, text string) bool {
 	return found
 }
 
-// jsonTexts returns the strings in a value, with its keys if they are wanted. Numbers are texts as they are spelled. Data
-// that is not words is left out.
+// jsonTexts returns the strings in a value, with its keys if keys is set. Numbers are texts as they are spelled. Strings that are data
+// instead of words are left out.
 func jsonTexts(value []byte, keys bool, skim *session.Skim, take func(string)) {
 	const deepest = 64 // hostile records nest by the million
 	rawjson.Leaves(value, deepest, func(key []byte) bool {
@@ -176,13 +175,13 @@ func jsonTexts(value []byte, keys bool, skim *session.Skim, take func(string)) {
 	})
 }
 
-// isDataKey recognises members that hold signatures or encrypted content.
+// isDataKey reports whether a member holds a signature or encrypted content.
 func isDataKey(key string) bool {
 	key = strings.ToLower(key)
 	return strings.Contains(key, "signature") || strings.HasPrefix(key, "encrypted")
 }
 
-// isData recognises a string that holds bytes: a data URL, or a long text in the alphabet of base64.
+// isData reports whether a string holds bytes: a data URL, or a long text in the alphabet of base64.
 func isData(s string) bool {
 	const shortest = 256
 	// The media type before the content is short.
@@ -202,13 +201,13 @@ func isData(s string) bool {
 	return true
 }
 
-// Run returns the texts of a record of a run: what was asked, sent, answered and put out.
+// Run returns the texts of a record of a run: prompts, requests, answers and output.
 func Run(record []byte, take func(query.Field, string)) {
 	body, err := run.Decode(record)
 	if err != nil {
 		return // a record that cannot be decoded has no texts
 	}
-	// Without keys: messages have the same ones in every record.
+	// Without keys: messages have the same keys in every record.
 	all := func(f query.Field, values ...[]byte) {
 		for _, v := range values {
 			if v != nil {
@@ -227,7 +226,7 @@ func Run(record []byte, take func(query.Field, string)) {
 	case *run.RunStart:
 		some(query.FieldUser, b.Input.Text)
 		all(query.FieldUser, b.Input.Parts)
-	// A request repeats all that was said so far; the roles of its messages are not looked at.
+	// A request repeats the conversation so far; the roles of its messages do not matter.
 	case *run.LLMRequest:
 		all(query.FieldOther, b.Input.Messages)
 	case *run.LLMResponse:

@@ -44,8 +44,8 @@ func (m *desk) fixtures() {
 	}
 }
 
-// TestCatalogueAndList: for every session of every family, the catalogue says what a list made from the ends of the logs
-// says, and counts what that cannot count.
+// TestCatalogueAndList: for every session of every family, the catalogue agrees with a list made from the ends of the logs, and has the
+// counts that such a list lacks.
 func TestCatalogueAndList(t *testing.T) {
 	t.Parallel()
 	m := newDesk(t)
@@ -115,8 +115,8 @@ func TestCatalogueAndList(t *testing.T) {
 	}
 }
 
-// TestActiveOfLongEntries: the time of last use is known even if the last entry is longer than the end of the log that
-// lists read. So a search that ends early gives the newest hit.
+// TestActiveOfLongEntries: the time of last use is known even if the last entry is longer than the end of the log that lists read. So a
+// search that ends early returns the newest hit.
 func TestActiveOfLongEntries(t *testing.T) {
 	t.Parallel()
 	m := newDesk(t)

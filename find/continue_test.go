@@ -24,7 +24,7 @@ type growingDesk struct {
 	anew  int    // how often f read the whole log
 }
 
-// newGrowingDesk makes a desk. meddle, if given, is told of each record that f reads.
+// newGrowingDesk makes a desk. meddle, if given, is called with each record that f reads.
 func newGrowingDesk(t *testing.T, family *growingFamily, seed uint64, meddle ...func(offset int64)) *growingDesk {
 	t.Helper()
 	d := &growingDesk{desk: newDesk(t), growing: growing{family: family, r: rand.New(rand.NewPCG(seed, 11))}, cache: t.TempDir()}
@@ -43,12 +43,12 @@ func newGrowingDesk(t *testing.T, family *growingFamily, seed uint64, meddle ...
 	return d
 }
 
-// reopen begins again with what the files of the index hold.
+// reopen starts over with what the files of the index contain.
 func (d *growingDesk) reopen() {
 	d.f.ix = index.Open(index.Options{Dir: d.cache, Notice: func(text string) { d.Error(text) }})
 }
 
-// update brings an index up to date and gives all that it knows.
+// update brings an index up to date and returns everything that it knows.
 func (d *growingDesk) update(f *Finder) (list []string) {
 	d.Helper()
 	if d.family.runs {
@@ -67,7 +67,7 @@ func (d *growingDesk) update(f *Finder) (list []string) {
 	return list
 }
 
-// log is the path of the log.
+// log returns the path of the log.
 func (d *growingDesk) log() string { return d.At(d.family.path) }
 
 // write writes the log in place.
@@ -127,8 +127,7 @@ func rounds(usual, many int) int {
 	return usual
 }
 
-// TestGrown: a log that has grown is known as if all of it had been read, however it grew. All of it is read only if it must
-// be.
+// TestGrown: a log that has grown is known as if all of it had been read, however it grew. All of it is read only if necessary.
 func TestGrown(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(rounds(1, 50))
@@ -163,7 +162,7 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// TestGrownToldLate: what a model used is told in the last chunk and counts in a spell before it.
+// TestGrownToldLate: the usage of a model is reported in the last chunk and counts in a spell before it.
 func TestGrownToldLate(t *testing.T) {
 	t.Parallel()
 	i := slices.IndexFunc(growingFamilies, func(f *growingFamily) bool { return f.name == "codex" })
@@ -218,7 +217,7 @@ func TestGrownSearch(t *testing.T) {
 				}
 				want, got := d.lines(word), []int{}
 				for _, h := range res.Hits {
-					if !res.Substring { // there is no such word
+					if !res.Substring { // no text has the word
 						got = append(got, d.lineOf(h))
 					}
 				}
@@ -257,8 +256,8 @@ func (d *growingDesk) lineOf(h Hit) int {
 	return e.Line
 }
 
-// TestGrownRacy: a log that is changed once more within the step of the clock is read again: from its last chunk on, or all
-// of it if the system tells that it changed. Sessions and runs are alike.
+// TestGrownRacy: a log that is changed again within one step of the clock is read again: from its last chunk on, or all of it if the system
+// shows that it changed. Sessions and runs behave alike.
 func TestGrownRacy(t *testing.T) {
 	t.Parallel()
 	for _, f := range soaktest.Share(t, growingFamilies, 3) {
@@ -268,9 +267,9 @@ func TestGrownRacy(t *testing.T) {
 			d.begin()
 			text := d.text + strings.Replace(d.append("user"), "word", "frog", 1) + d.append("user")
 			d.write(text)
-			d.Must(os.Chtimes(d.log(), d.now, d.now)) // in the moment of the refresh
+			d.Must(os.Chtimes(d.log(), d.now, d.now)) // at the time of the refresh
 			d.same("an append")
-			// Written over in place. The generation stays: it knows the time, and the last bytes.
+			// Overwritten in place. The generation stays: it consists of the time and the last bytes.
 			at := d.now
 			d.text = ""
 			d.write(strings.Replace(text, "frog", "toad", 1))

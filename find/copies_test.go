@@ -22,7 +22,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// claudeLines returns a log of Claude Code: a message a minute. An answer has two lines, which both tell that it used ten tokens.
+// claudeLines returns a log of Claude Code: a message per minute. An answer has two lines, which both report that it used ten tokens.
 func claudeLines(session string, minutes ...int) string {
 	var b strings.Builder
 	for _, n := range minutes {
@@ -40,8 +40,8 @@ func claudeLines(session string, minutes ...int) string {
 	return b.String()
 }
 
-// TestCopies: logs that begin with the same messages and do not name each other are forks. What they share counts once, whichever
-// is removed, and however they grow.
+// TestCopies: logs that begin with the same messages and do not name each other are forks. Shared messages count once, whichever log is
+// removed, and however the logs grow.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -96,7 +96,7 @@ func TestCopies(t *testing.T) {
 	look("one is left", 12, map[string]string{"g": "", "other": ""})
 }
 
-// TestCopiesAnew: after logs with common messages have grown, were rewritten and were removed, an index is as one that is made then.
+// TestCopiesAnew: after logs with common messages have grown, were rewritten and were removed, the index equals a new one.
 func TestCopiesAnew(t *testing.T) {
 	t.Parallel()
 	c := soaktest.Begin(t)
@@ -114,20 +114,20 @@ func TestCopiesAnew(t *testing.T) {
 				delete(logs, id)
 				d.Must(os.RemoveAll(d.At(".claude/projects/-p/" + id + ".jsonl")))
 				id = ""
-			case kind == 1 && len(logs) < 5: // a fork, all of it or a part, which may grow to all of it
+			case kind == 1 && len(logs) < 5: // a fork, of all or a part, which may grow to all of it
 				from := logs[id]
 				id = fmt.Sprint("f", next)
 				logs[id] = slices.Clone(from[:2+r.IntN(len(from)-1)])
 			case kind == 2: // rewritten
 				logs[id] = logs[id][:2+r.IntN(len(logs[id])-1)]
-			case kind == 3: // the copying goes on
+			case kind == 3: // more messages are copied
 				for _, other := range ids {
 					if n := len(logs[id]); len(logs[other]) > n && slices.Equal(logs[other][:n], logs[id]) {
 						logs[id] = slices.Clone(logs[other])
 						break
 					}
 				}
-			case kind == 4: // a message once more
+			case kind == 4: // a repeated message
 				logs[id] = append(logs[id], logs[id][len(logs[id])-1])
 			default:
 				logs[id] = append(logs[id], next, next+1)
@@ -147,7 +147,7 @@ func TestCopiesAnew(t *testing.T) {
 	}
 }
 
-// stepping calls step before it reads.
+// stepping calls step before each read.
 type stepping struct {
 	backend.Backend
 	step func()
@@ -205,7 +205,7 @@ func TestCopiesInterrupted(t *testing.T) {
 	}
 }
 
-// TestCopiesNamed: forks that name a session which is gone are related to each other once, and not read again at each list.
+// TestCopiesNamed: forks that name a session which is gone are related to each other once, and not read again for each list.
 func TestCopiesNamed(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -216,7 +216,7 @@ func TestCopiesNamed(t *testing.T) {
 	d.Put(".claude/projects/-p/s.jsonl", claudeLines("s", 0, 1, 2, 3))
 	d.Put(".claude/projects/-p/f.jsonl", fork("f", 0, 1, 2, 3, 4, 5))
 	d.Put(".claude/projects/-p/g.jsonl", fork("g", 0, 1, 6, 7))
-	var read atomic.Int64 // logs are read side by side
+	var read atomic.Int64 // logs are read in parallel
 	f := d.finder(nil, watching(func(backend.Log, int64, backend.Record, error) { read.Add(1) }))
 	look := func(want map[string]string) {
 		t.Helper()
@@ -236,7 +236,7 @@ func TestCopiesNamed(t *testing.T) {
 			t.Errorf("%d records are read again (error %v), want none", read.Load(), err)
 		}
 	}
-	d.now = d.now.Add(24 * time.Hour) // the files are not new any more
+	d.now = d.now.Add(24 * time.Hour) // the files are no longer new
 	look(map[string]string{"s": ".", "f": "s", "g": "s"})
 	d.Must(os.Remove(d.At(".claude/projects/-p/s.jsonl")))
 	look(map[string]string{"f": "s", "g": "s"})
@@ -246,7 +246,7 @@ func TestCopiesNamed(t *testing.T) {
 	look(map[string]string{"g": "s"})
 }
 
-// TestCopiesMeanwhile: a log that is removed while it is compared with its copies does not hide the other sessions.
+// TestCopiesMeanwhile: a log that is removed while it is compared with its copies does not hide other sessions.
 func TestCopiesMeanwhile(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -263,7 +263,7 @@ func TestCopiesMeanwhile(t *testing.T) {
 	}
 }
 
-// failing is a backend with a log that is not there when it is read for the second time.
+// failing is a backend with a log that is gone when it is read for the second time.
 type failing struct {
 	backend.Backend
 	name  string

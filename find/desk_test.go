@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 // desk is a world with finders on it.
 type desk struct {
 	*world.World
-	now time.Time // of the finders; files have times of their own
+	now time.Time // the time of the finders; files have times of their own
 }
 
 func newDesk(t *testing.T) *desk {
@@ -60,7 +60,7 @@ func (d *desk) kept(dir string) *Finder {
 
 func (d *desk) path(name string) string { return d.At(filepath.Join(".omp/agent/sessions", name)) }
 
-// write writes a session. Its time grows with each write, so that no two are alike.
+// write writes a session. Its time grows with each write, so that no two have the same.
 func (d *desk) write(name, content string) {
 	d.Helper()
 	d.touch(d.Put(filepath.ToSlash(filepath.Join(".omp/agent/sessions", name)), content))
@@ -101,7 +101,7 @@ func (d *desk) look(f *Finder) []string {
 	return list
 }
 
-// chunks describes the signatures of a log. That of a short one depends on the logs that share it.
+// chunks describes the signatures of a log. The signature of a short one depends on the logs that share it.
 func (d *desk) chunks(x *index.Index, l index.Place) (text string) {
 	d.Helper()
 	short := l.Logs.Brief(l.At).Size <= index.ShortLog
@@ -122,7 +122,7 @@ const header = `{"type":"session","version":3,"id":"%s","timestamp":"2026-05-01T
 // needle is the record of a message.
 const needle = `{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-05-01T10:00:01.000Z","message":{"role":"user","content":"needle"}}` + "\n"
 
-// watched is a backend that tells of each record that is read.
+// watched is a backend that reports each record that is read.
 type watched struct {
 	backend.Backend
 	told func(at backend.Log, offset int64, r backend.Record, err error)

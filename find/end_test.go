@@ -26,8 +26,8 @@ func (o *openings) Open(ctx context.Context, at backend.Log) (backend.Reader, er
 	return backend.OpenLog(ctx, o.Backend, at)
 }
 
-// TestHitsAtTheEnd: a hit in the last chunk of a log is the same with the tree of that chunk as with that of the whole
-// session, however the log grew. In most formats the session is not read for it.
+// TestHitsAtTheEnd: a hit in the last chunk of a log is the same with the tree of that chunk as with that of the whole session, however the
+// log grew. In most formats the session is not read for it.
 func TestHitsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, f := range soaktest.Share(t, growingFamilies, 3) {
@@ -62,7 +62,7 @@ func TestHitsAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestHitsAfterLeaf: the leaf was moved back to before the last chunk, so nothing in that chunk is on the path.
+// TestHitsAfterLeaf: the leaf was moved to before the last chunk, so nothing in that chunk is on the path.
 func TestHitsAfterLeaf(t *testing.T) {
 	t.Parallel()
 	i := slices.IndexFunc(growingFamilies, func(f *growingFamily) bool { return f.name == "operator" })
@@ -92,10 +92,10 @@ func (d *growingDesk) unique() string {
 	return strings.Replace(d.append("user"), "word", fmt.Sprintf("heron%d word", d.n), 1)
 }
 
-// endings searches for words of the log with both trees, and gives how many searches opened the log once.
+// endings searches for words of the log with both trees, and returns how many searches opened the log only once.
 func (d *growingDesk) endings(opened *atomic.Int64) (once int) {
 	d.Helper()
-	// Most are in the last chunk alone; a few are everywhere, and one is in no text.
+	// Most are only in the last chunk; a few are everywhere, and one is in no text.
 	words := []string{"called", "here", "short", fmt.Sprint("heron", d.n)}
 	last := strings.Fields(d.text[max(0, len(d.text)-3000):])
 	for k := range last {

@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// TestForkedRollout: a rollout of Codex that goes on from another one has the entries of that one first, with offsets in the
-// other file. Each entry is found in the file that has its record, and only there.
+// TestForkedRollout: a rollout of Codex that continues another one begins with the entries of that one, with offsets in the other file.
+// Each entry is found in the file that has its record, and only there.
 func TestForkedRollout(t *testing.T) {
 	t.Parallel()
 	const base, fork = "019cab00-0000-7000-8000-00000000000a", "019cab00-0000-7000-8000-00000000000b"

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// A log of each family grows in all the ways that its agent knows, and in damaged ones, cut at any byte. The index must then
-// hold what it would hold if all of the log had been read: summary, signatures, ids and what is needed to continue.
+// A log of each family grows in all ways that its agent uses, and in damaged ones, cut at any byte. The index must then be as if all of the
+// log had been read: summary, signatures, ids and what is needed to continue.
 
-// growingFamily is how a family writes.
+// growingFamily describes how a family writes.
 type growingFamily struct {
 	name, path, header string
 	// line returns a record of a kind, "" for a kind that the family does not have.
 	line func(g *growing, kind string) string
-	// runs: the logs are those of runs, which only search reads.
+	// runs: the logs are those of runs, which only a search reads.
 	runs bool
-	// roots, if set, are looked at instead of the agents' own places.
+	// roots, if set, are used instead of the agents' own places.
 	roots string
 }
 
@@ -68,7 +68,7 @@ type growing struct {
 	family *growingFamily
 	text   string
 	ids    []string
-	lost   []string // named, but missing
+	lost   []string // ids that are named, but missing
 	labels []string
 	n      int
 	parent string // of the next entry
@@ -86,7 +86,7 @@ func (g *growing) some(list []string) string {
 	if len(list) == 0 {
 		return "nobody"
 	}
-	// Mostly one of the last: an agent goes back some steps.
+	// Usually one of the last entries: an agent goes back a few steps.
 	if g.r.IntN(4) > 0 {
 		list = list[max(0, len(list)-10):]
 	}
@@ -119,7 +119,7 @@ func (g *growing) next(kind string) (id, parent string) {
 	return id, parent
 }
 
-// append returns what is to be appended for a kind.
+// append returns the text to append for a kind.
 func (g *growing) append(kind string) string {
 	switch kind {
 	case "garbage":
@@ -168,7 +168,7 @@ func piLine(g *growing, kind string) string {
 		return fmt.Sprintf(`{"type":"label",%s,"targetId":"%s","label":"here %d"}`+"\n", front, target, g.n)
 	case "unlabel":
 		return fmt.Sprintf(`{"type":"label",%s,"targetId":"%s"}`+"\n", front, g.some(append(slices.Clone(g.labels), g.ids[0])))
-	case "labelled": // the conversation goes on below a label
+	case "labelled": // the conversation continues below a label
 		return fmt.Sprintf(`{"type":"label",%s,"targetId":"%s","label":"on"}`+"\n", front, id) + piLine(g, "user")
 	case "compaction":
 		return fmt.Sprintf(`{"type":"compaction",%s,"summary":"%s","shortSummary":"short %d","firstKeptEntryId":"%s"}`+"\n",

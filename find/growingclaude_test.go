@@ -43,13 +43,13 @@ func claudeLine(g *growing, kind string) string {
 		return claudeEntry(g, "user", `"type":"user","message":{"role":"user","content":12}`)
 	case "blob":
 		return claudeEntry(g, "user", fmt.Sprintf(`"type":"user","message":{"role":"user","content":[{"type":"image","source":{"type":"url","url":"blob:sha256:%064x"}}]}`, g.n))
-	case "labelled": // the conversation goes on below metadata
+	case "labelled": // the conversation continues below metadata
 		return claudeLine(g, "label") + claudeLine(g, "user")
 	}
 	return claudeEntry(g, kind, fmt.Sprintf(`"type":"user","message":{"role":"user","content":"%s"}`, g.words()))
 }
 
-// claudeEntry returns an entry of the tree with the members that are in all of them.
+// claudeEntry returns an entry of the tree with the members that all entries have.
 func claudeEntry(g *growing, kind, body string) string {
 	id, parent := g.next(kind)
 	uuid := fmt.Sprintf(`"uuid":"%s",`, id)

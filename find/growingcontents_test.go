@@ -9,8 +9,8 @@ const (
 	qwenHeader   = `{"uuid":"first","parentUuid":null,"sessionId":"0f8fad5b-d9cb-469f-a165-70867728950e","timestamp":"2026-05-01T10:00:00.000Z","type":"user","cwd":"/p","version":"0.24.4","message":{"role":"user","parts":[{"text":"begin"}]}}` + "\n"
 )
 
-// geminiLine returns lines of Gemini CLI: messages, some of them again. Lines that take messages back or replace them are wild: the log is
-// read anew after them.
+// geminiLine returns lines of Gemini CLI: messages, some of them repeated. Lines that take messages back or replace them are wild: the log
+// is read anew after them.
 func geminiLine(g *growing, kind string) string {
 	switch kind {
 	case "silent":

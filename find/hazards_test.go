@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// replace puts another file in the place of the log.
+// replace replaces the log by another file.
 func (d *growingDesk) replace(text string) {
 	d.Helper()
 	d.Must(os.Rename(d.Put("other", text), d.log()))
@@ -57,7 +57,7 @@ func TestGrownTitle(t *testing.T) {
 	}
 }
 
-// TestGrownCollision: ids with equal hashes are told apart.
+// TestGrownCollision: ids with equal hashes are distinguished.
 func TestGrownCollision(t *testing.T) {
 	t.Parallel()
 	for _, f := range []*growingFamily{growingFamilies[0], growingFamilies[3]} {
@@ -152,8 +152,8 @@ func TestGrownSpoilt(t *testing.T) {
 	}
 }
 
-// TestGrownMeanwhile: a log that grows, is replaced or is cut while it is continued is known as it is, at the latest after
-// the next refresh.
+// TestGrownMeanwhile: a log that grows, is replaced or is cut while it is continued is known as it is, at the latest after the next
+// refresh.
 func TestGrownMeanwhile(t *testing.T) {
 	t.Parallel()
 	for i, f := range growingFamilies {
@@ -195,11 +195,11 @@ func TestGrownMeanwhile(t *testing.T) {
 	}
 }
 
-// tellsChange: the system has a time of change that no program can set.
+// tellsChange: the system has a change time that programs cannot set.
 const tellsChange = runtime.GOOS == "linux"
 
-// TestEditedInPlace: an edit in the middle of a log that keeps its size and gets its old time again is seen, where the
-// system tells.
+// TestEditedInPlace: an edit in the middle of a log that keeps its size, and whose time is then set back, is noticed if the system has a
+// change time.
 func TestEditedInPlace(t *testing.T) {
 	t.Parallel()
 	for _, f := range soaktest.Share(t, growingFamilies, 3) {
@@ -228,7 +228,7 @@ func TestEditedInPlace(t *testing.T) {
 	}
 }
 
-// TestLongBeginning: a session whose first record, or what stands before it, is longer than 1 MB is listed and found.
+// TestLongBeginning: a session whose first record, or the bytes before it, are longer than 1 MB is listed and found.
 func TestLongBeginning(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -42,14 +42,14 @@ func TestCatalogueHistories(t *testing.T) {
 type history struct {
 	*desk
 	r    *rand.Rand
-	text map[string]string // of each file
+	text map[string]string // content of each file
 	ids  int
 	done []string
 }
 
 func (h *history) name() string { return fmt.Sprintf("-p/%d.jsonl", h.r.IntN(5)) }
 
-// entry makes an entry. Its parent is the last one of the file, unless told otherwise.
+// entry makes an entry. Its parent is the last one of the file by default.
 func (h *history) entry(content, kind string) string {
 	h.ids++
 	parent := "null"
@@ -93,7 +93,7 @@ func (h *history) words() string {
 	return b.String()
 }
 
-// step does one thing.
+// step does one random thing.
 func (h *history) step() {
 	name := h.name()
 	content, there := h.text[name]
@@ -124,7 +124,7 @@ func (h *history) step() {
 	case op == 16: // cut at a line
 		lines := strings.SplitAfter(content, "\n")
 		h.put(name, strings.Join(lines[:1+h.r.IntN(len(lines))], ""), "cut")
-	case op == 17: // changed in place, same length
+	case op == 17: // changed in place, with the same length
 		h.put(name, strings.Replace(content, `"cwd":"/p"`, `"cwd":"/q"`, 1), "edited")
 	case op == 18:
 		if err := os.Remove(h.path(name)); err != nil {

@@ -29,7 +29,7 @@ func spell(rows []place.Row) (lines []string) {
 }
 
 // listed is a machine with sessions of two agents whose rows are made in different ways: those of a Placer are made at once. Some name no
-// directory, some are sub-agents, some are no sessions, one is empty, and many were written in one moment.
+// directory, some are sub-agents, some are not sessions, one is empty, and many were written at the same time.
 func listed(t *testing.T) (m *desk, f *Finder, all []place.Row) {
 	m = newDesk(t)
 	for i := range 40 {
@@ -62,7 +62,7 @@ func listed(t *testing.T) (m *desk, f *Finder, all []place.Row) {
 	return m, f, all
 }
 
-// glob returns the files of a pattern below the home folder.
+// glob returns the files that match a pattern below the home folder.
 func (d *desk) glob(pattern string) []string {
 	d.Helper()
 	list, err := filepath.Glob(d.At(pattern))
@@ -73,8 +73,8 @@ func (d *desk) glob(pattern string) []string {
 	return list
 }
 
-// TestListing: a list without rows gives the same as the rows of the catalogue, for every order and filter, and one row after the other
-// as all at once.
+// TestListing: a list without rows yields the same as the rows of the catalogue, for every order and filter, both one row at a time and all
+// at once.
 func TestListing(t *testing.T) {
 	t.Parallel()
 	m, f, all := listed(t)
@@ -109,7 +109,7 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// TestListingParts: what a list tells of its entries without their rows is what the rows say.
+// TestListingParts: what a list reports of its entries without their rows agrees with the rows.
 func TestListingParts(t *testing.T) {
 	t.Parallel()
 	m, f, all := listed(t)
@@ -204,7 +204,7 @@ func TestListingParts(t *testing.T) {
 	}
 }
 
-// TestListingParents: the parents of a list are those of its rows, also with equal ids and names, cycles, and parents that are not there.
+// TestListingParents: the parents of a list are those of its rows, also with equal ids and names, cycles, and missing parents.
 func TestListingParents(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -226,7 +226,8 @@ func TestListingParents(t *testing.T) {
 	}
 }
 
-// TestPagesStay: the pages of a list have each row once, also if the last session of a page is written or removed before the next is asked for.
+// TestPagesStay: the pages of a list have each row once, even if the last session of a page is written or removed before the next page is
+// requested.
 func TestPagesStay(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(m *desk, path string){
@@ -244,7 +245,7 @@ func TestPagesStay(t *testing.T) {
 			for i := range 30 {
 				name := fmt.Sprintf("a/%d.jsonl", i)
 				m.write(name, fmt.Sprintf(header, fmt.Sprint("s", i), fmt.Sprintf(`,"title":"%c"`, 'a'+i%5))+strings.Repeat(needle, i%7))
-				if k >= len(place.Orders) { // all in the same moment
+				if k >= len(place.Orders) { // all at the same time
 					m.Must(os.Chtimes(m.path(name), time.Unix(1e9, 0), time.Unix(1e9, 0)))
 				}
 			}

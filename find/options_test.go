@@ -41,7 +41,7 @@ func searchDesk(t *testing.T) *desk {
 	return d
 }
 
-// What a search rewrites is neither found nor shown.
+// What Rewrite removes is neither found nor shown.
 func TestSearchRewrite(t *testing.T) {
 	t.Parallel()
 	d := searchDesk(t)
@@ -59,7 +59,7 @@ func TestSearchRewrite(t *testing.T) {
 	}
 }
 
-// A search uses a log that the caller has read, says when it is done with it, and does not close it.
+// A search uses a log that the caller has read, reports when it is done with it, and does not close it.
 func TestSearchOpen(t *testing.T) {
 	t.Parallel()
 	d := searchDesk(t)
@@ -138,7 +138,7 @@ func (s sealed) Open(name string, flag int, perm fs.FileMode) (durable.File, err
 	return s.FS.Open(name, flag, perm)
 }
 
-// TestSearchNothing: Nothing means that there are no sessions. Sessions that cannot be read exist, and each is reported, with
+// TestSearchNothing: Nothing means that there are no sessions. Sessions that cannot be read count as sessions, and each is reported, with
 // and without a filter.
 func TestSearchNothing(t *testing.T) {
 	t.Parallel()
@@ -158,8 +158,8 @@ func TestSearchNothing(t *testing.T) {
 	}
 }
 
-// TestSearchNewestFirst: the hits of sessions that were used in turns are in the order of their times, with any limit and
-// whichever file was touched last.
+// TestSearchNewestFirst: the hits of sessions that were used in turns are ordered by their times, with any limit and whichever file was
+// touched last.
 func TestSearchNewestFirst(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -181,7 +181,7 @@ func TestSearchNewestFirst(t *testing.T) {
 			want = append(want, id)
 		}
 		path := d.Put(fmt.Sprintf(".omp/agent/sessions/-garden/s%d.jsonl", n), log)
-		touched := begin.AddDate(0, 1, -n) // the session that was used first, last
+		touched := begin.AddDate(0, 1, -n) // the session that was used first is touched last
 		d.Must(os.Chtimes(path, touched, touched))
 	}
 	slices.Sort(want)
@@ -202,7 +202,7 @@ func TestSearchNewestFirst(t *testing.T) {
 	}
 }
 
-// TestSearchSharedID: a hit says whether another session has the same id.
+// TestSearchSharedID: a hit reports whether another session has the same id.
 func TestSearchSharedID(t *testing.T) {
 	t.Parallel()
 	d := searchDesk(t)
@@ -221,8 +221,8 @@ func TestSearchSharedID(t *testing.T) {
 	}
 }
 
-// TestSearchNames: the id, the parent and the type of an opaque entry are not among its texts, neither for terms nor for
-// excluded terms. The id of any other entry is.
+// TestSearchNames: the id, the parent and the type of an opaque entry are not among its texts, neither for terms nor for excluded terms.
+// The id of any other entry is.
 func TestSearchNames(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

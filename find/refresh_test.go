@@ -45,7 +45,7 @@ func TestCatalogueGrown(t *testing.T) {
 		t.Errorf("%d bytes were read for one more entry", read)
 	}
 
-	// Changed in the moment in which it is read: the time proves nothing.
+	// Changed at the time at which it is read: the time proves nothing.
 	m.write("-p/a.jsonl", content)
 	if err := os.Chtimes(m.path("-p/a.jsonl"), m.now, m.now); err != nil {
 		t.Fatal(err)
@@ -94,12 +94,12 @@ func TestCatalogueProgress(t *testing.T) {
 			within++
 		}
 	}
-	// Seven megabytes: the last is reported with the log, and one may be left out while the other log is stored.
+	// Seven megabytes: the last is reported with the log, and one report may be skipped while the other log is stored.
 	if last := told[len(told)-1]; within < 4 || within > 7 || last.Logs != 2 || last.Bytes != all {
 		t.Errorf("%d times within a log: %+v", within, told)
 	}
 
-	// A log that has grown is read at its end only, and reported once.
+	// Only the end of a log that has grown is read, and it is reported once.
 	more := `{"type":"message","id":"more","parentId":null,"message":{"role":"user","content":"more"}}` + "\n"
 	m.write("-p/large.jsonl", large+more)
 	grown := int64(len(large) + len(more))
@@ -157,7 +157,7 @@ func TestCatalogueGone(t *testing.T) {
 		t.Error("the text of a session that is gone is kept")
 	}
 
-	// The same for a place that is not a source any more.
+	// The same for a place that is no longer a source.
 	other := filepath.Join(m.Home, "other")
 	if err := os.MkdirAll(other, 0o700); err != nil {
 		t.Fatal(err)

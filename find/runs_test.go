@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/index"
 )
 
-// TestRunsStayKnown: a list of sessions keeps what a search found out about runs. It is forgotten when their place is not a
-// place of runs any more.
+// TestRunsStayKnown: a list of sessions keeps what a search found out about runs. It is forgotten when their place is no longer a place of
+// runs.
 func TestRunsStayKnown(t *testing.T) {
 	t.Parallel()
 	m := newDesk(t)
@@ -46,8 +46,8 @@ func TestRunsStayKnown(t *testing.T) {
 	}
 }
 
-// TestRunsGoneMeanwhile: a search that forgets runs may move all signatures to another file. It still finds those of the
-// sessions, and reports no damage.
+// TestRunsGoneMeanwhile: a search that forgets runs may move all signatures to another file. It still finds the sessions, and reports no
+// damage.
 func TestRunsGoneMeanwhile(t *testing.T) {
 	t.Parallel()
 	m, cache := newDesk(t), t.TempDir()
@@ -81,7 +81,7 @@ func TestRunsGoneMeanwhile(t *testing.T) {
 	}
 }
 
-// TestRunsUnread: what was added to a run is found, also if it could not be read for the index.
+// TestRunsUnread: what was added to a run is found, even if it could not be read for the index.
 func TestRunsUnread(t *testing.T) {
 	t.Parallel()
 	m := newDesk(t)

@@ -29,7 +29,7 @@ type library struct {
 	time time.Time
 }
 
-// entryLine makes a random entry, in one of the forms that there are.
+// entryLine makes a random entry, in one of the possible forms.
 func (l *library) entryLine(parent string) (line, id string) {
 	l.made++
 	id = fmt.Sprintf("%08x", l.made)
@@ -57,13 +57,13 @@ func (l *library) entryLine(parent string) (line, id string) {
 		return `{"type":"label",` + head + `,"targetId":"00000001","label":` + text() + `}`, id
 	case 8:
 		return `{"type":"session_info",` + head + `,"name":` + text() + `}`, id
-	case 9: // of a newer program; its own id and its parent are not texts, the id of the entry before that is
+	case 9: // of a newer program; its own id and its parent are not texts, but the id of the entry before that is
 		return `{"type":"parse",` + head + `,"of":["parse",` + parent + `,"` + fmt.Sprintf("%08x", l.made-2) + `"],"body":{"text":` + text() + `}}`, id
 	}
 	return `{"type":"custom_message",` + head + `,"customType":"x","content":` + text() + `,"display":true}`, id
 }
 
-// spell writes a JSON string in one of the ways of programs.
+// spell writes a JSON string in one of the ways that programs use.
 func (l *library) spell(s string) string {
 	if l.r.IntN(2) == 0 {
 		b, _ := json.Marshal(s) // with <, > and & escaped
@@ -122,7 +122,7 @@ func (l *library) change() {
 		if err := os.Remove(filepath.Join(l.dir, name)); err != nil {
 			l.t.Fatal(err)
 		}
-	default: // rewritten: an entry is another one, or the end is cut off
+	default: // rewritten: an entry is replaced, or the end is cut off
 		name := one()
 		lines := slices.Clone(l.logs[name])
 		if i := 1 + l.r.IntN(len(lines)); i < len(lines) && l.r.IntN(2) == 0 {
@@ -155,7 +155,7 @@ func (l *library) write(name string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		l.t.Fatal(err)
 	}
-	// Each change has another time.
+	// Each change has a new time.
 	l.time = l.time.Add(time.Second)
 	if err := os.WriteFile(path, []byte(strings.Join(l.logs[name], "\n")+"\n"), 0o600); err != nil {
 		l.t.Fatal(err)
@@ -199,7 +199,7 @@ func (l *library) texts(line string) oracleLine {
 	return o
 }
 
-// oracleTexts returns the texts of a line, by encoding/json alone.
+// oracleTexts returns the texts of a line, using only encoding/json.
 func oracleTexts(t *testing.T, line string) (id string, texts []query.Text) {
 	var r oracleRecord
 	if err := json.Unmarshal([]byte(line), &r); err != nil {
@@ -258,7 +258,7 @@ func oracleTexts(t *testing.T, line string) (id string, texts []query.Text) {
 	return r.ID, texts
 }
 
-// expected is what the oracle finds, as "session#entry", and whether as substrings.
+// expected returns the entries that the oracle finds, as "session#entry", and whether they are substring matches.
 func (l *library) expected(q querytest.Query) (found []string, substring bool) {
 	find := func(q querytest.Query) (found []string) {
 		for name, lines := range l.logs {
@@ -307,12 +307,12 @@ func TestSearchFindsWhatAScanFinds(t *testing.T) {
 	}
 }
 
-// minus returns what is in a and not in b.
+// minus returns the elements of a that are not in b.
 func minus(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }
 
-// compare asks one random query and returns the number of hits.
+// compare runs one random query and returns the number of hits.
 func (l *library) compare(s *Finder) int {
 	l.t.Helper()
 	var texts []query.Text
@@ -352,7 +352,7 @@ func (l *library) compare(s *Finder) int {
 	if res.Substring != substring {
 		l.t.Fatalf("%q: as substrings %v, want %v", text, res.Substring, substring)
 	}
-	if len(order) > 1 { // with a limit it is the first of them
+	if len(order) > 1 { // with a limit the result is the first of them
 		opt.Limit = 1 + l.r.IntN(len(order))
 		part, err := s.Search(l.t.Context(), text, opt)
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/index/query"
 )
 
-// TestMovedSignatures: during a search another process may move all signatures to another file. What was listed before is
-// then searched as a whole, is not reported as damaged, and stays in the catalogue.
+// TestMovedSignatures: during a search another process may move all signatures to another file. Logs that were listed before are then
+// searched as a whole, are not reported as damaged, and stay in the catalogue.
 func TestMovedSignatures(t *testing.T) {
 	t.Parallel()
 	m := newDesk(t)
@@ -40,7 +40,7 @@ func TestMovedSignatures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m.look(s) // the other process: most of the signatures are garbage now, and the rest is moved
+	m.look(s) // the other process: most of the signatures are garbage now, and the others are moved
 	hits, _, _, err := f.find(t.Context(), []*query.Query{q})
 	if err != nil || len(hits) != 1 || hits[0].Session.ID != "c" {
 		t.Errorf("%d hits: %v", len(hits), err)
@@ -122,7 +122,7 @@ func (r *changingReader) ReadAt(p []byte, off int64) (int, error) {
 	return r.Reader.ReadAt(p, off)
 }
 
-// TestSearchChangedMeanwhile: a log that is replaced during a search is searched as what it is then.
+// TestSearchChangedMeanwhile: a log that is replaced during a search is searched as it is then.
 func TestSearchChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	m := newDesk(t)
@@ -180,7 +180,7 @@ func (s *shorter) Open(ctx context.Context, at backend.Log) (backend.Reader, err
 	return backend.NewReader(text), err
 }
 
-// TestSearchShorter: a log that becomes shorter during a search is searched as what it is then, with and without signatures.
+// TestSearchShorter: a log that becomes shorter during a search is searched as it is then, with and without signatures.
 func TestSearchShorter(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{true, false} {
@@ -204,7 +204,7 @@ func TestSearchShorter(t *testing.T) {
 	}
 }
 
-// TestReadLong: a log that claims to be longer than any log can be is read up to its end, and no memory is allocated for the rest.
+// TestReadLong: a log with an impossible size is read up to its end, and no memory is allocated for the rest.
 func TestReadLong(t *testing.T) {
 	t.Parallel()
 	if data, err := new(matcher).read(backend.NewReader([]byte("short")), 0, 1<<60); !errors.Is(err, backend.ErrChanged) {

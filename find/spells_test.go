@@ -29,7 +29,7 @@ func (d *desk) spells(name string, lines ...string) []index.Spell {
 	return rows[0].Known.Spells.List()
 }
 
-// TestSpells: the catalogue says when each model answered, and what a fork has from its parent.
+// TestSpells: the catalogue has the time of each model's answers, and what a fork copied from its parent.
 func TestSpells(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
@@ -37,7 +37,7 @@ func TestSpells(t *testing.T) {
 	min := func(n int) time.Time { return at.Add(time.Duration(n) * time.Minute) }
 	got := newDesk(t).spells("a.jsonl",
 		`{"type":"session","version":3,"id":"a","timestamp":"2026-03-02T10:06:00.000Z","cwd":"/","parentSession":"b"}`,
-		answered("1", "", min(0)), answered("2", "opus", min(5)), // of the parent
+		answered("1", "", min(0)), answered("2", "opus", min(5)), // copied from the parent
 		answered("3", "", min(7)), answered("4", "opus", min(8)), answered("5", "haiku", min(9)), answered("6", "", min(10)),
 		answered("7", "", min(20)), answered("8", "haiku", min(21)),
 	)
@@ -53,7 +53,7 @@ func TestSpells(t *testing.T) {
 	}
 }
 
-// TestSpellsMost: a log with a time of its own in every record does not make the catalogue large, and nothing is lost.
+// TestSpellsMost: a log with another time in every record does not make the catalogue large, and nothing is lost.
 func TestSpellsMost(t *testing.T) {
 	t.Parallel()
 	lines := []string{`{"type":"session","version":3,"id":"a","timestamp":"2026-03-02T10:00:00.000Z","cwd":"/"}`}

@@ -24,8 +24,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// TestTextsStandInTheirRecords: words, phrases and parts of words of every fixture must pass the signature and the filter of
-// raw records. Otherwise a search would miss them.
+// TestTextsStandInTheirRecords: words, phrases and parts of words of every fixture must pass the signature and the filter of raw records.
+// Otherwise a search would miss them.
 func TestTextsStandInTheirRecords(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -56,7 +56,7 @@ func TestTextsStandInTheirRecords(t *testing.T) {
 	}
 }
 
-// checkTexts asks for the texts of one entry and returns the number of queries.
+// checkTexts queries the texts of one entry and returns the number of queries.
 func checkTexts(t *testing.T, path string, c session.EntryCodec, e session.Entry) (asked int) {
 	t.Helper()
 	raw, err := e.Raw()
@@ -118,7 +118,7 @@ func TestSearchFindsEveryDialect(t *testing.T) {
 			roots := d.Layout().Roots(env)
 			fixtures, err := filepath.Glob("../dialect/*/testdata/" + d.Name() + "/*.json*")
 			if err != nil || len(fixtures) == 0 || len(roots) == 0 {
-				return // it has none, or no place of its own
+				return // it has no fixtures, or no place of its own
 			}
 			want := map[string]string{} // hits, and the words to find them with
 			for i, path := range fixtures {
@@ -130,7 +130,7 @@ func TestSearchFindsEveryDialect(t *testing.T) {
 				to := filepath.Join(roots[0].Sessions, rel)
 				data, err := os.ReadFile(path)
 				m.Must(err)
-				// Lists show one of several logs with the same id, where an agent leaves such logs.
+				// Lists show one of several logs with the same id, if an agent leaves such logs.
 				if _, ok := d.Layout().(dialect.Doubler); ok {
 					if was := d.Peek(data, nil, true).ID; was != "" {
 						data = []byte(strings.ReplaceAll(string(data), string(was), string(id)))
@@ -155,7 +155,7 @@ func TestSearchFindsEveryDialect(t *testing.T) {
 				}
 				sess.Close()
 			}
-			hits := map[string][]string{} // by word: many entries begin with the same one
+			hits := map[string][]string{} // by word: many entries begin with the same word
 			for hit, word := range want {
 				hits[word] = append(hits[word], hit)
 			}
@@ -163,7 +163,7 @@ func TestSearchFindsEveryDialect(t *testing.T) {
 			for i, word := range slices.Sorted(maps.Keys(hits)) {
 				want := hits[word]
 				if !every && i%10 != 0 {
-					continue // .ci/run and the soak look for all
+					continue // only .ci/run and the soak search for all
 				}
 				res := m.search(s, `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word)+`"`, Options{})
 				found := map[string]bool{}
@@ -182,7 +182,7 @@ func TestSearchFindsEveryDialect(t *testing.T) {
 	}
 }
 
-// TestOpaqueEntryTexts: all strings of an opaque entry are texts, except for its id, parent, type and time.
+// TestOpaqueEntryTexts: all strings of an opaque entry are texts, except its id, parent, type and time.
 func TestOpaqueEntryTexts(t *testing.T) {
 	t.Parallel()
 	m := newDesk(t)
@@ -197,8 +197,8 @@ func TestOpaqueEntryTexts(t *testing.T) {
 	}
 }
 
-// TestSearchToolNames: a tool is found by its name, however the log spells it. The name that treeline makes up for what a
-// user ran is not a text of the log.
+// TestSearchToolNames: a tool is found by its name, however the log spells it. The name that treeline makes up for a user's command is not
+// a text of the log.
 func TestSearchToolNames(t *testing.T) {
 	t.Parallel()
 	const call = `{"type":"message","id":"m","parentId":null,"message":{"role":"assistant","content":[{"type":"toolCall",%s"arguments":{}}]}}`

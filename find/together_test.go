@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestShortTogether: short sessions that were read together are found each by its own words, also after one of them has changed and after
-// another is gone.
+// TestShortTogether: each of several short sessions that were read together is found by its own words, also after one of them has changed
+// and another was removed.
 func TestShortTogether(t *testing.T) {
 	t.Parallel()
 	m := newDesk(t)

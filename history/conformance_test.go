@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestConformance: the same prompts, the same questions, the same answers as omp 13.19, which wrote the file. Rows are
-// compared by their ids: it added them all within the same few seconds.
+// TestConformance: the same prompts and the same questions lead to the same answers as in omp 13.19, which wrote the file. Rows are
+// compared by their ids: omp added them all within the same few seconds.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	type prompt struct {
@@ -51,11 +51,11 @@ func TestConformance(t *testing.T) {
 			t.Errorf("row %d: %+v, not %+v", i, got, r)
 		}
 	}
-	// To the program a NUL is the end of the query, in the middle of a string, and that an error.
+	// In the program a NUL ends the query in the middle of a string, which is an error.
 	delete(golden.Answers, "a\x00b")
 	for query, ids := range golden.Answers {
 		got := []int64{}
-		if trim(query) != "" { // the program has an answer of its own for nothing: none
+		if trim(query) != "" { // to an empty query the program has an answer of its own: nothing
 			list, err := h.Search(t.Context(), Query{Text: query, Limit: MaxLimit})
 			if err != nil {
 				t.Errorf("%q: %v", query, err)

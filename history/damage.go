@@ -104,15 +104,15 @@ func freeName(fsys durable.FS, name string) (string, error) {
 	return "", fmt.Errorf("%s: too many files of that name", name)
 }
 
-// salvage returns the prompts of a damaged database that can still be read, from an id on, oldest first. It skips what is
-// broken. The database is not changed.
+// salvage returns the prompts of a damaged database that can still be read, from an id on, oldest first. It skips what is damaged. The
+// database is not changed.
 func salvage(ctx context.Context, path string, from int64, opt dbOptions) ([]Prompt, error) {
 	opt.fill()
 	s, err := litefile.StampOf(opt.FS, path)
 	if err != nil {
 		return nil, err
 	}
-	// Not openReader, which may stumble over the damage.
+	// Not openReader, which may fail because of the damage.
 	h, err := attach(path, opt, s, false)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func scratch(t *testing.T, path string, at int64, text []byte) {
 	}
 }
 
-// useAll opens a history and does with it all that one does.
+// useAll opens a history and performs all operations on it.
 func useAll(t *testing.T, path string) error {
 	h, err := openDB(t.Context(), path, dbOptions{})
 	if err != nil {
@@ -61,7 +61,8 @@ func useAll(t *testing.T, path string) error {
 	return errors.Join(err, h.check(t.Context()), h.Add("another", ""), h.Flush(t.Context()))
 }
 
-// TestDamage: each kind of damage is found and called so, and what can be read is salvaged. Least is how many of 1,000.
+// TestDamage: each kind of damage is detected and named correctly, and what can be read is salvaged. least is how many of 1,000 prompts
+// must be salvaged.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	garbage := []byte(strings.Repeat("\xa5", 4096))
@@ -90,7 +91,7 @@ func TestDamage(t *testing.T) {
 			db.Close()
 			scratch(t, path, (page-1)*4096, garbage)
 		}, 950},
-		// Good to SQLite's own check, which sees tables with blobs in them.
+		// SQLite's own check accepts this: it sees tables with blobs in them.
 		{"text index", func(t *testing.T, path string) {
 			do(t, raw(t, path), `UPDATE history_fts_data SET block = x'0000002a00ff' WHERE id > 100`)
 		}, 1000},
@@ -134,7 +135,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestLostWords: an index that lost prompts is good to SQLite. Who finds nothing in it is told.
+// TestLostWords: SQLite accepts an index that lost prompts. A search that finds nothing in it returns an error.
 func TestLostWords(t *testing.T) {
 	t.Parallel()
 	path := filled(t, 3)
@@ -160,7 +161,7 @@ func TestLostWords(t *testing.T) {
 	want(t, "rows that were deleted", texts(t, h, Query{Text: "indexed"}))
 }
 
-// TestMoveAside: the journal goes along, a second time finds another name, and a name that is taken is not.
+// TestMoveAside: the journal moves along, a second move chooses another name, and a name that is taken is not chosen.
 func TestMoveAside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -188,8 +189,8 @@ func TestMoveAside(t *testing.T) {
 	}
 }
 
-// TestMoveAsideCrash: whenever the machine stops, every file is there under one of its names, and no journal waits for a
-// database that is gone, or for another one.
+// TestMoveAsideCrash: whenever the machine stops, every file has one of its names, and no journal belongs to a missing or to another
+// database.
 func TestMoveAsideCrash(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(string(filepath.Separator), "state")
@@ -218,7 +219,7 @@ func TestMoveAsideCrash(t *testing.T) {
 					}
 				}
 				info, err := left.Stat(path)
-				replaced := err != nil || info.Size > 0 // the old one is empty
+				replaced := err != nil || info.Size > 0 // the old database is empty
 				if fresh != "" && err != nil {
 					t.Errorf("after %s: no database", op)
 				}
@@ -264,7 +265,7 @@ func TestMoveAsideFaults(t *testing.T) {
 				t.Errorf("again after operation %d: %v", nth, err)
 			}
 		}
-		// Somewhere all three are; a try that failed may have left a second name.
+		// All three files exist under some name; a failed try may have left a second name.
 		entries, err := inner.ReadDir(root)
 		if err != nil || len(entries) < 3 || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "history.db" }) {
 			t.Errorf("operation %d: %v, %v", nth, entries, err)

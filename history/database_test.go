@@ -74,7 +74,7 @@ func want(t testing.TB, what string, got []string, list ...string) {
 	}
 }
 
-// raw opens the database beside the package.
+// raw opens the database without the package.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -92,7 +92,7 @@ func do(t testing.TB, db *sql.DB, text string, args ...any) {
 	}
 }
 
-// TestAdd: trimmed as the program trims, empty ones and repetitions dropped, also after opening again and when another
+// TestAdd: prompts are trimmed as the program trims; empty ones and repetitions are dropped, also after a reopen and if another process
 // wrote last.
 func TestAdd(t *testing.T) {
 	t.Parallel()
@@ -149,7 +149,7 @@ func TestNeverBlocks(t *testing.T) {
 	if err := h.Flush(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("flush: %v", err)
 	}
-	want(t, "meanwhile", texts(t, h, Query{})) // reading does not wait either
+	want(t, "meanwhile", texts(t, h, Query{})) // reads do not wait either
 	do(t, db, `COMMIT`)
 	add(t, h)
 	if got := texts(t, h, Query{}); len(got) != 100 || got[0] != "prompt 99" || got[99] != "prompt 0" {
@@ -157,7 +157,7 @@ func TestNeverBlocks(t *testing.T) {
 	}
 }
 
-// TestErrorStays: the first write that failed is what Add, Flush and Close return from then on.
+// TestErrorStays: after the first write that fails, Add, Flush and Close return its error.
 func TestErrorStays(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
@@ -208,7 +208,7 @@ func TestCancelled(t *testing.T) {
 
 // TestNoGoroutines: a closed history has no goroutines.
 func TestNoGoroutines(t *testing.T) {
-	// Not parallel: it looks at all goroutines of the process.
+	// Not parallel: it checks all goroutines of the process.
 	path := newPath(t)
 	h := open(t, path)
 	add(t, h, "one")
@@ -238,7 +238,7 @@ func TestNoGoroutines(t *testing.T) {
 	}
 }
 
-// TestImport: each prompt once, in the order of time, and again nothing.
+// TestImport: each prompt is imported once, in the order of time; a second import adds nothing.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	h := open(t, newPath(t))
@@ -267,7 +267,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// TestGuest: in an agent's database what was added is there for everybody, and the journal stays as the agent leaves it.
+// TestGuest: in an agent's database added prompts are visible to all programs, and the journal stays as the agent leaves it.
 func TestGuest(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)

@@ -11,8 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/history"
 )
 
-// Prompts are added without waiting for the disk and found by the beginnings of words. A prompt that equals the last is not
-// kept.
+// Prompts are added without waiting for the disk and found by the beginnings of words. A prompt that equals the last is not kept.
 func ExampleOpen() {
 	dir := must(os.MkdirTemp("", "treeline-example-"))
 	defer os.RemoveAll(dir)

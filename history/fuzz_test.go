@@ -2,8 +2,8 @@ package history
 
 import "testing"
 
-// FuzzSearchNeverFails: whatever is typed is a query, and a prompt is found by all of itself. (What a letter is beyond
-// ASCII depends on whose Unicode is the newer.)
+// FuzzSearchNeverFails: any input is a query, and a prompt is found by its whole text. (Which characters beyond ASCII are letters depends
+// on the Unicode version.)
 func FuzzSearchNeverFails(f *testing.F) {
 	for _, s := range []string{`"`, `a"b`, "NEAR(a b)", "a AND OR NOT", "x* ^y", "{a}: b", "\x00", "\xff", "修复 🙂", "a\u0301", "-", "''", "a\x00\"b"} {
 		f.Add(s)
@@ -24,7 +24,7 @@ func FuzzSearchNeverFails(f *testing.F) {
 	})
 }
 
-// isWords says that a text is of ASCII and has a letter in it.
+// isWords reports whether a text is ASCII and has a letter.
 func isWords(s string) bool {
 	letter := false
 	for _, c := range []byte(s) {

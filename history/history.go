@@ -12,7 +12,7 @@
 // The text of the schema is that of oh-my-pi, space for space, so that either program can open what the other made. Prompts
 // are trimmed as JavaScript trims. Empty prompts are not kept, and neither is one that equals the last.
 //
-// # Our own and those of agents
+// # Our own history and those of agents
 //
 // Our own history is created when it is missing and repaired when it is damaged. That of an agent is read without a trace,
 // written as the agent itself writes it, and repaired only on request (Rebuild).
@@ -40,7 +40,7 @@ type Options struct {
 	// State is the folder of our own history (history.db) and of its lock. It may be "" if DB is set and Rebuild is not
 	// called.
 	State string
-	// Cache is the folder of what can be derived again: where each prompt was used. "" keeps it in memory.
+	// Cache is the folder of data that can be derived again: where each prompt was used. "" keeps it in memory.
 	Cache string
 	// DB is the database; "" is our own in State. It may be that of an agent, such as ~/.omp/agent/history.db.
 	DB string
@@ -48,11 +48,11 @@ type Options struct {
 	ReadOnly bool
 	// Sessions are read by imports and repairs. Without them a repair recovers what the damaged history still has.
 	Sessions Sessions
-	// Progress, if set, is told how many of the sessions were read.
+	// Progress, if set, is called with how many of the sessions were read.
 	Progress func(done, total int)
-	// Notice, if set, is told what was done unasked: that a damaged history was moved aside, and where to.
+	// Notice, if set, receives messages about automatic repairs: that a damaged history was moved aside, and where to.
 	Notice func(text string)
-	// Problem, if set, is told of each place that an import could not read; otherwise Notice is.
+	// Problem, if set, receives an error for each place that an import could not read; otherwise Notice does.
 	Problem func(error)
 }
 
@@ -90,7 +90,7 @@ func (o Options) files() (f files, err error) {
 	return f, nil
 }
 
-// checkDB is fs.ErrNotExist if a database is named that does not exist: its path is mistyped.
+// checkDB returns fs.ErrNotExist if a database is named that does not exist: its path is mistyped.
 func (o Options) checkDB() error {
 	if o.DB == "" {
 		return nil
@@ -132,8 +132,8 @@ func (f files) open(ctx context.Context, opt Options) (*History, error) {
 	return openDB(ctx, f.db, dbOptions{Guest: !f.own})
 }
 
-// Search opens a history for reading, searches it, and closes it. It repairs our own as Open does, also if the damage shows
-// only in the search.
+// Search opens a history for reading, searches it, and closes it. It repairs our own as Open does, even if only the search finds the
+// damage.
 func Search(ctx context.Context, opt Options, q Query) ([]Prompt, error) {
 	opt.ReadOnly = true
 	var list []Prompt
@@ -148,8 +148,8 @@ func Search(ctx context.Context, opt Options, q Query) ([]Prompt, error) {
 	return list, err
 }
 
-// Add opens a history, adds one prompt, and closes it when the prompt is written. It repairs our own as Open does, also if
-// the damage shows only in the write. A prompt without text is ErrEmpty. Opt.DB must exist.
+// Add opens a history, adds one prompt, and closes it when the prompt is written. It repairs our own as Open does, even if only the write
+// finds the damage. A prompt without text is ErrEmpty. Opt.DB must exist.
 func Add(ctx context.Context, opt Options, prompt, cwd string) error {
 	opt.ReadOnly = false
 	if normal(prompt) == "" {
@@ -168,7 +168,7 @@ func Add(ctx context.Context, opt Options, prompt, cwd string) error {
 	})
 }
 
-// repairing calls use, and a second time after it has repaired our own history.
+// repairing calls use and, if our own history is damaged, repairs it and calls use again.
 func (o Options) repairing(ctx context.Context, use func(files) error) error {
 	f, err := o.files()
 	if err != nil {

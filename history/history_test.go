@@ -17,7 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// desk is a machine of its own, with the sessions of omp in it.
+// desk makes a new machine with sessions of omp.
 func desk(t *testing.T, sessions int) (home string, opt history.Options) {
 	t.Helper()
 	home = t.TempDir()
@@ -51,7 +51,7 @@ func find(t *testing.T, opt history.Options, words string) []history.Prompt {
 	return list
 }
 
-// TestImportInterrupted: what was read until then is kept, and the next import goes on from there.
+// TestImportInterrupted: what was read until then is kept, and the next import continues from there.
 func TestImportInterrupted(t *testing.T) {
 	t.Parallel()
 	_, opt := desk(t, 10)
@@ -89,7 +89,7 @@ func TestImportInterrupted(t *testing.T) {
 	}
 }
 
-// TestImportForgets: a session that is gone is no place any more; what was typed in it stays.
+// TestImportForgets: a session that is gone is no longer a place; the prompts that were typed in it stay.
 func TestImportForgets(t *testing.T) {
 	t.Parallel()
 	home, opt := desk(t, 2)
@@ -117,8 +117,8 @@ func TestImportForgets(t *testing.T) {
 	}
 }
 
-// TestPlacesCollectedAnew: the cache may be deleted or damaged at any time, and the answers stay the same. Nothing is added to
-// the history by that, and the next import still adds what is new.
+// TestPlacesCollectedAnew: the cache may be deleted or damaged at any time, and the answers stay the same. That adds nothing to the
+// history, and the next import still adds what is new.
 func TestPlacesCollectedAnew(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(cache string) error{
@@ -163,7 +163,7 @@ func TestPlacesCollectedAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			// Cancelled in the middle, nothing is kept: an incomplete collection would pass for a complete one.
+			// If it is cancelled in the middle, nothing is kept: an incomplete collection would pass for a complete one.
 			ctx, cancel := context.WithCancel(t.Context())
 			opt.Progress = func(int, int) { cancel() }
 			if _, err := history.OpenPlaces(ctx, opt); !errors.Is(err, context.Canceled) {
@@ -193,8 +193,8 @@ func TestPlacesCollectedAnew(t *testing.T) {
 	}
 }
 
-// TestOwnHistoryMendsItself: damage that shows at once, in a search and in a write. What was added by hand is saved where
-// it can be read, and nothing is deleted.
+// TestOwnHistoryMendsItself: damage is repaired that shows at once, in a search and in a write. Prompts that were added by hand are saved
+// if they can be read, and nothing is deleted.
 func TestOwnHistoryMendsItself(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -223,7 +223,7 @@ func TestOwnHistoryMendsItself(t *testing.T) {
 				c.spoil(t, db)
 				err := touch(t.Context(), opt, way)
 				if name == "text index" && (way == "open" || way == "import") {
-					// Nothing of it was looked at: there is nothing new to write.
+					// The text index was not used: there was nothing new to write.
 					_, err = history.Rebuild(t.Context(), opt)
 				}
 				if err != nil {
@@ -244,7 +244,7 @@ func TestOwnHistoryMendsItself(t *testing.T) {
 	}
 }
 
-// touch uses the history in one of the ways there are.
+// touch uses the history in one of several ways.
 func touch(ctx context.Context, opt history.Options, way string) error {
 	switch way {
 	case "open":
@@ -270,7 +270,7 @@ func spoilTextIndex(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A word's entry in the index is the only place where it stands without the rest of its prompt.
+	// A word is without the rest of its prompt only in its entry in the index.
 	at := bytes.Index(b, []byte("everywhere\x01"))
 	for i := 0; at < 0 && i < 256; i++ {
 		at = bytes.Index(b, append([]byte("0everywhere"), byte(i)))
@@ -284,7 +284,7 @@ func spoilTextIndex(t *testing.T, path string) {
 	}
 }
 
-// TestSoundHistoryStays: a cancelled repair does not move the history, and neither does one that finds it repaired.
+// TestSoundHistoryStays: neither a cancelled repair nor one that finds the history sound moves it.
 func TestSoundHistoryStays(t *testing.T) {
 	t.Parallel()
 	home, opt := desk(t, 1)
@@ -308,7 +308,7 @@ func TestSoundHistoryStays(t *testing.T) {
 	}
 }
 
-// TestAgentsHistory: that of an agent is never mended unasked, and rebuilt from its own sessions when asked.
+// TestAgentsHistory: an agent's history is never repaired without a request; on request it is rebuilt from the agent's own sessions.
 func TestAgentsHistory(t *testing.T) {
 	t.Parallel()
 	home, opt := desk(t, 2)

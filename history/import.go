@@ -19,18 +19,18 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Report says what an import did.
+// Report counts what an import did.
 type Report struct {
-	// Sessions were read; Unchanged were not, because they did not change since the last import; Failed are the paths of
-	// those that could not be read.
+	// Sessions is how many were read; Unchanged were not, because they did not change since the last import; Failed are the paths of those
+	// that could not be read.
 	Sessions, Unchanged int
 	Failed              []string
-	// Histories are files of agents with what was typed that were read, because they changed since the last import.
+	// Histories is how many files in which agents keep prompts were read, because they changed since the last import.
 	Histories int
-	// Prompts were found; TooLong of them were left out. Added were new to the history; Renewed were in it
-	// and have been used since.
+	// Prompts is how many were found; TooLong of them were left out. Added were new to the history; Renewed were in it and have been used
+	// since.
 	Prompts, TooLong, Added, Renewed int
-	// Aside is where a damaged history was moved to, Saved how many prompts could be read of it.
+	// Aside is where a damaged history was moved to, Saved how many prompts could be read from it.
 	Aside string
 	Saved int
 }
@@ -85,7 +85,7 @@ type importing struct {
 	places  *Places
 	report  Report
 
-	// Read and not yet written.
+	// The prompts and uses that were read and not yet written.
 	prompts []Prompt
 	uses    []sessionUses
 	bytes   int
@@ -231,7 +231,7 @@ func (i *importing) read(ctx context.Context, r *place.Row, stamp string) {
 	}
 	i.report.Sessions++
 	if i.history == nil {
-		u.Stamp, prompts = "", nil // the next import has yet to add them
+		u.Stamp, prompts = "", nil // the next import still has to add these prompts
 	}
 	i.prompts, i.uses = append(i.prompts, prompts...), append(i.uses, u)
 }
@@ -267,7 +267,7 @@ func keyOf(prompt string) promptKey {
 	return promptKey(sum[:16])
 }
 
-// Imported counts what History.Import did.
+// Imported counts the changes of History.Import.
 type Imported struct {
 	// Added were not in the history; Renewed were, and got a later time.
 	Added, Renewed int

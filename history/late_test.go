@@ -52,7 +52,7 @@ func TestRebuildLate(t *testing.T) {
 	}
 }
 
-// TestLongLines: a line of an agent's file that is too long for a prompt is passed over and counted, and does not fill the memory.
+// TestLongLines: a line of an agent's file that is too long for a prompt is skipped and counted, and does not fill the memory.
 func TestLongLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.jsonl")
 	long := strings.Repeat("x", 3*longestLine)

@@ -11,8 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// TestAmongNewest: a search of the newest prompts finds what a search of all finds, also where times do not grow
-// with ids, where many are the same, and where columns contain other values than numbers.
+// TestAmongNewest: a search of the newest prompts finds what a search of all finds, even if times do not grow with ids, if many are equal,
+// and if columns contain other values than numbers.
 func TestAmongNewest(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(r *rand.Rand, i int) any{

@@ -11,8 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Places knows in which sessions prompts were used. It is a database of its own in the cache, since the schema of a history
-// belongs to oh-my-pi, and it is made again whenever something is wrong with it. It holds hashes of prompts and no texts.
+// Places knows in which sessions prompts were used. It is a database of its own in the cache, since the schema of a history belongs to
+// oh-my-pi, and it is made again whenever it is damaged. It holds hashes of prompts and no texts.
 type Places struct {
 	db   *litefile.DB
 	anew string // why the file was begun anew, or could not be read; otherwise ""
@@ -46,7 +46,7 @@ type use struct {
 	At    time.Time
 }
 
-// placesVersion is the version of the tables. A file of another version is begun anew.
+// placesVersion is the version of the tables. A file of another version is replaced.
 const placesVersion = 1
 
 const placesSchema = `CREATE TABLE IF NOT EXISTS files (
@@ -59,8 +59,7 @@ CREATE INDEX IF NOT EXISTS uses_file ON uses(file);
 CREATE TABLE IF NOT EXISTS belongs (history TEXT NOT NULL, last INTEGER NOT NULL);
 PRAGMA user_version = 1;`
 
-// openPlaces opens the file, or creates it. If it is damaged or of another version, it is removed first. The path "" stands for
-// memory.
+// openPlaces opens the file, or creates it. If it is damaged or of another version, it is removed first. The path "" means memory.
 func openPlaces(ctx context.Context, path string, opt dbOptions) (*Places, error) {
 	opt.fill()
 	if path == "" {
@@ -85,13 +84,13 @@ func openPlaces(ctx context.Context, path string, opt dbOptions) (*Places, error
 	return p, err
 }
 
-// readPlaces opens the file for reading, and changes nothing. If it is missing, unreadable or empty, the places are empty and in
-// memory, and anew says why.
+// readPlaces opens the file for reading, and changes nothing. If it is missing, unreadable or empty, the places are empty and in memory,
+// and anew is the reason.
 func readPlaces(ctx context.Context, path string, opt dbOptions) (*Places, error) {
 	opt.fill()
 	why := "nothing was collected yet"
 	if info, err := opt.FS.Stat(path); err == nil && info.Size > 0 {
-		// Share and not Read: in our own cache SQLite may leave files beside it.
+		// Share instead of Read: in our own cache SQLite may leave files beside it.
 		db, err := litefile.Share(path, opt.Busy)
 		if err != nil {
 			return nil, err
@@ -170,9 +169,9 @@ func (p *Places) stamps(ctx context.Context) (map[string]string, error) {
 	return known, err
 }
 
-// bind records which history the places belong to, by its file and the last row that it ever had. If it was another one
-// before, all stamps are forgotten, since the prompts of those sessions are not in this history. A file that was made anew can
-// have the same identity, but then it has had fewer rows.
+// bind records which history the places belong to, by its file and the last row that it ever had. If it was another history before, all
+// stamps are forgotten, since the prompts of those sessions are not in this history. A file that was made anew can have the same identity,
+// but then it has had fewer rows.
 func (p *Places) bind(ctx context.Context, file string, last int64) error {
 	return p.db.Transact(ctx, func(tx *sql.Tx) error {
 		var (
@@ -258,7 +257,7 @@ func (p *Places) Of(ctx context.Context, prompt string, limit int) ([]Place, err
 	return list, err
 }
 
-// In returns a function that says whether a prompt was ever used in a working directory. It is for Query.Also.
+// In returns a function that reports whether a prompt was ever used in a working directory. It is for Query.Also.
 func (p *Places) In(ctx context.Context, cwd string) (func(Prompt) bool, error) {
 	keys := map[promptKey]bool{}
 	err := each(ctx, p.db, func(rows *sql.Rows) error {
@@ -273,9 +272,9 @@ func (p *Places) In(ctx context.Context, cwd string) (func(Prompt) bool, error) 
 	return func(prompt Prompt) bool { return keys[keyOf(prompt.Text)] }, err
 }
 
-// OpenPlaces opens the uses of prompts that imports recorded. They are a cache: if there is a history and they are missing or
-// damaged, the sessions are read again (see Progress), and the history stays as it is. If they cannot be kept, they are in
-// memory, and Notice is told. Without a history there are none.
+// OpenPlaces opens the uses of prompts that imports recorded. They are a cache: if there is a history and they are missing or damaged, the
+// sessions are read again (see Progress), and the history stays as it is. If they cannot be kept on disk, they are in memory, and Notice is
+// called. Without a history there are none.
 func OpenPlaces(ctx context.Context, opt Options) (*Places, error) {
 	f, err := opt.files()
 	if err != nil {
@@ -313,7 +312,7 @@ func collectPlaces(ctx context.Context, opt Options, f files) (*Places, error) {
 	if ctx.Err() != nil {
 		return nil, err
 	}
-	// The disk is full, or the cache is damaged further inside. Memory is enough for an answer.
+	// The disk is full, or the cache has deeper damage. Memory is enough for an answer.
 	opt.notice("where prompts were used cannot be saved: %v", err)
 	i.prompts, i.uses, i.bytes = nil, nil, 0
 	if i.places, err = i.placesAt(ctx, ""); err != nil {

@@ -18,7 +18,7 @@ func openPlacesAt(t *testing.T, path string) *Places {
 	return p
 }
 
-// TestPlaces: a prompt has several places; a session that changed has new ones; one that is gone has none.
+// TestPlaces: a prompt has several places; a session that changed has new ones; a session that is gone has none.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
@@ -74,7 +74,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestReadPlaces: reading makes nothing and changes nothing; what cannot be read is as good as none.
+// TestReadPlaces: reading makes nothing and changes nothing; an unreadable file counts as missing.
 func TestReadPlaces(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -112,7 +112,7 @@ func TestReadPlaces(t *testing.T) {
 	read("garbage", 0, true)
 }
 
-// TestPlacesAnew: a file that is damaged, or of another version, is begun anew.
+// TestPlacesAnew: a file that is damaged, or of another version, is replaced.
 func TestPlacesAnew(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, path string){

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { killtest.Main(m, writeAndTell) }
 
-// writeAndTell is "path name count". It adds so many prompts and acknowledges those that were flushed.
+// writeAndTell runs in a child process; args are "path name count". It adds so many prompts and acknowledges those that were flushed.
 func writeAndTell(args string) error {
 	var path, name string
 	var n int
@@ -40,7 +40,7 @@ func writeAndTell(args string) error {
 	return h.Close()
 }
 
-// TestTwoProcesses: what two write at once is all there, each one's in its order.
+// TestTwoProcesses: what two processes write at once is all there, in the order of each.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
@@ -73,19 +73,19 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestKill: a writer is killed at any moment, again and again. What was flushed is there, in order and once, the
-// database is whole, and the next writer goes on.
+// TestKill: a writer is killed at any moment, again and again. What was flushed is there, in order and once, the database is whole, and the
+// next writer continues.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	c := soaktest.Begin(t)
 	path := newPath(t)
 	rnd := rand.New(rand.NewPCG(c.Seed(3), 4))
 	for round := range c.Rounds(10, 5) {
-		if round%50 == 49 { // a new history now and then, or checking it takes longer than writing it
+		if round%50 == 49 { // a new history now and then: checking a long one would take longer than writing it
 			path = newPath(t)
 		}
 		name := fmt.Sprint("round", round)
-		lines, err := killtest.Run(killtest.Command(path, name, MaxLimit), 1+rnd.IntN(30), 0) // no more than a search gives
+		lines, err := killtest.Run(killtest.Command(path, name, MaxLimit), 1+rnd.IntN(30), 0) // no more than a search returns
 		if err != nil || len(lines) == 0 {
 			t.Fatalf("%d were acknowledged, %v", len(lines), err)
 		}

@@ -74,8 +74,8 @@ type question struct {
 	where   []string
 	args    []any
 	limit   int
-	keep    func(Prompt) bool // what SQL does not decide; may be nil
-	indexed bool              // it uses the text index
+	keep    func(Prompt) bool // conditions that are not in the SQL; may be nil
+	indexed bool              // the query uses the text index
 }
 
 func newQuestion(q Query) question {
@@ -135,8 +135,8 @@ func (h *History) ask(ctx context.Context, a question) ([]Prompt, error) {
 	return list, rows.Err()
 }
 
-// amongNewest searches the newest prompts only: a common word occurs there often enough, and not all prompts with it need to
-// be fetched and sorted. ok is false if it does not.
+// amongNewest searches only the newest prompts: a common word occurs there often enough, and not all prompts with it need to be fetched and
+// sorted. ok is false if there are too few.
 //
 // Ids mostly grow with time, so the newest prompts are those after some id; otherwise the range of ids begins earlier and
 // has more prompts to skip. The result is exact in either case: no prompt outside the range is newer than one inside.
@@ -184,7 +184,7 @@ func (h *History) indexed(ctx context.Context) error {
 	return h.explain(err)
 }
 
-// filter is what SQL does not decide about a prompt; nil if it decides everything.
+// filter returns the conditions on a prompt that are not in the SQL; nil if there are none.
 func (q Query) filter() func(Prompt) bool {
 	var pieces []string
 	if q.Anywhere {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestSearch: every word must begin a word of the prompt; newest first; the limit is clamped; nothing in a query is an
+// TestSearch: every word must begin a word of the prompt; the order is newest first; the limit is clamped; nothing in a query is an
 // operator.
 func TestSearch(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestMost: no answer is longer than the most.
+// TestMost: no answer is longer than MaxLimit.
 func TestMost(t *testing.T) {
 	t.Parallel()
 	h := open(t, newPath(t))
@@ -128,7 +128,7 @@ func TestRandom(t *testing.T) {
 // find is Search on a slice.
 func find(list []Prompt, q Query) []string {
 	fits := []string{}
-	for i := len(list) - 1; i >= 0 && len(fits) < q.Limit; i-- { // times never go back
+	for i := len(list) - 1; i >= 0 && len(fits) < q.Limit; i-- { // times never decrease
 		all := q.CWD == "" || list[i].CWD == q.CWD
 		for _, w := range strings.Fields(q.Text) {
 			all = all && slices.ContainsFunc(strings.Fields(list[i].Text), func(s string) bool { return strings.HasPrefix(s, w) })

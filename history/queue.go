@@ -15,9 +15,9 @@ type queue struct {
 	more    sync.Cond // something was added, or the queue was closed
 	waiting []Prompt
 	added   int           // total
-	settled int           // of these, written or failed
+	settled int           // number of these that were written or failed
 	moved   chan struct{} // closed and replaced when settled changes
-	err     error         // of the first write that failed
+	err     error         // the error of the first write that failed
 	closed  bool
 }
 
@@ -43,8 +43,8 @@ func (q *queue) add(p Prompt) error {
 	return nil
 }
 
-// run writes everything that waits as one batch, until the queue is closed and empty. After an error it writes nothing more,
-// since that would leave an invisible gap.
+// run writes everything that waits as one batch, until the queue is closed and empty. After an error it writes nothing more, since that
+// would leave an invisible gap.
 func (q *queue) run() {
 	defer close(q.done)
 	q.mu.Lock()

@@ -15,10 +15,10 @@ func openReader(ctx context.Context, path string, opt dbOptions) (*History, erro
 	var h *History
 	err := litefile.Steady(ctx, opt.FS, path, func(s litefile.Stamp) (final bool, err error) {
 		if h != nil {
-			_ = h.Close() // it may mix two states
+			_ = h.Close() // the results may mix two states
 		}
 		h, err = openAt(ctx, path, opt, s)
-		// A shared database is protected by SQLite's own locks.
+		// SQLite's own locks protect a shared database.
 		return h != nil && h.db.Kind == litefile.Shared, err
 	})
 	if err != nil {
@@ -88,8 +88,8 @@ func openAt(ctx context.Context, path string, opt dbOptions, s litefile.Stamp) (
 	return h, nil
 }
 
-// attach opens the database, or a copy of it, without looking into it. It does not wait for writers: an agent has its
-// history open as long as it runs.
+// attach opens the database, or a copy of it, without reading it. It does not wait for writers: an agent has its history open as long as it
+// runs.
 func attach(path string, opt dbOptions, s litefile.Stamp, copied bool) (*History, error) {
 	db, err := litefile.Read(path, s, litefile.Reading{Copy: copied})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
 )
 
-// TestReader: reading leaves no trace, with a journal and without, and sees what is in the journal.
+// TestReader: reading leaves no trace, with and without a journal, and shows what is in the journal.
 func TestReader(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
@@ -53,7 +53,7 @@ func TestReader(t *testing.T) {
 	h.Close()
 	want(t, "changed under the reader", texts(t, r, Query{}), "three", "two", "one")
 
-	// A closed one is not opened again.
+	// A closed reader is not opened again.
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
@@ -65,8 +65,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReaderBesideWriter: a reader in the same process does not take the locks from under the writer. Another process
-// that closes the database would otherwise see no other user, and remove the journal.
+// TestReaderBesideWriter: a reader in the same process does not release the writer's locks. Another process that closes the database would
+// otherwise see no other user, and remove the journal.
 func TestReaderBesideWriter(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)

@@ -43,7 +43,7 @@ func rebuild(ctx context.Context, opt Options, f files, force bool) (Report, err
 	if _, err := os.Stat(f.db); errors.Is(err, fs.ErrNotExist) {
 		return refill(ctx, opt, f)
 	}
-	// A mistyped path must not move the database of another program.
+	// A mistyped path must not move another program's database.
 	if h, err := openReader(ctx, f.db, dbOptions{}); err == nil {
 		_ = h.Close() // nothing was read
 	} else if errors.Is(err, ErrNotHistory) {
@@ -65,7 +65,7 @@ func rebuild(ctx context.Context, opt Options, f files, force bool) (Report, err
 	if err != nil {
 		return Report{}, err
 	}
-	// What was typed meanwhile went to the old database.
+	// Prompts that were typed meanwhile went to the old database.
 	next := int64(0)
 	if len(saved) > 0 {
 		next = saved[len(saved)-1].ID + 1
@@ -102,8 +102,8 @@ func refill(ctx context.Context, opt Options, f files) (Report, error) {
 	return importSessions(ctx, opt, f)
 }
 
-// isSound reads all of a history. Only known damage makes it false; a database that is busy, or that could not be read to the
-// end, is an error.
+// isSound reads all of a history. It returns false only for known damage; a database that is busy, or that could not be read to the end, is
+// an error.
 func isSound(ctx context.Context, db string) (bool, error) {
 	h, err := openDB(ctx, db, dbOptions{})
 	if err == nil {

@@ -72,7 +72,7 @@ func lookAt(ctx context.Context, db querier) (layout, error) {
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&l.version); err != nil {
 		return l, err
 	}
-	// Tables named history_* are left of a history: its text index, or the table of an older layout.
+	// Tables named history_* are remains of a history: its text index, or the table of an older layout.
 	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'view' OR type = 'table'
 		AND name <> 'history' AND name NOT GLOB 'history_*' AND name NOT GLOB 'sqlite_*')`).Scan(&l.others); err != nil {
 		return l, err
@@ -119,18 +119,17 @@ func each(ctx context.Context, db querier, row func(*sql.Rows) error, query stri
 	return rows.Err()
 }
 
-// readable reports whether it has the columns that are read.
+// readable reports whether the table has the columns that are read.
 func (l layout) readable() bool {
 	return l.columns["id"] && l.columns["prompt"] && l.columns["created_at"] && l.columns["cwd"]
 }
 
-// foreign says that the database must not be written: a newer program sets a version and has further columns, with rules of
-// their own.
+// foreign reports whether the database must not be written: a newer program sets a version and has further columns, with rules of its own.
 func (l layout) foreign() bool {
 	return l.version != 0 || l.table != "" && (!l.readable() || len(l.columns) != 4)
 }
 
-// alien says that the database belongs to another program: the path was mistyped.
+// alien reports whether the database belongs to another program: the path was mistyped.
 func (l layout) alien() bool { return l.table == "" && l.others }
 
 // refused returns why the database must not be written, nil if it may be.
@@ -144,7 +143,7 @@ func (l layout) refused() error {
 	return nil
 }
 
-// old says that the table has its first layout, whose default value needs a newer SQLite than some programs have.
+// old reports whether the table has its first layout, whose default value needs a newer SQLite than some programs have.
 func (l layout) old() bool { return strings.Contains(l.table, "unixepoch(") }
 
 func (l layout) complete() bool {
@@ -181,7 +180,7 @@ func (h *History) check(ctx context.Context) error {
 	if answer != "ok" {
 		return fmt.Errorf("%s: %w: %s", h.path, ErrDamaged, strings.ReplaceAll(answer, "\n", " "))
 	}
-	// 1 compares with the table as well.
+	// rank 1 compares the index with the table as well.
 	_, err := h.db.ExecContext(ctx, `INSERT INTO history_fts(history_fts, rank) VALUES('integrity-check', 1)`)
 	return h.explain(err)
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// schemaOf returns the text of all that is in a database.
+// schemaOf returns the text of everything in a database.
 func schemaOf(t testing.TB, path string) string {
 	t.Helper()
 	rows, err := raw(t, path).Query(`SELECT type, name, sql FROM sqlite_master ORDER BY name`)
@@ -30,7 +30,7 @@ func schemaOf(t testing.TB, path string) string {
 	return b.String()
 }
 
-// TestSchema: a database of ours is to the letter what omp 13.19 makes. The golden was written by it.
+// TestSchema: a database of ours equals, to the letter, one of omp 13.19, which wrote the golden file.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	golden, err := os.ReadFile(filepath.Join("testdata", "schema.golden"))
@@ -59,7 +59,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestOlderLayouts: what earlier versions of the program made becomes today's, with all rows and a filled text index.
+// TestOlderLayouts: databases of earlier versions of the program become current, with all rows and a filled text index.
 func TestOlderLayouts(t *testing.T) {
 	t.Parallel()
 	const table = `CREATE TABLE history (id INTEGER PRIMARY KEY AUTOINCREMENT, prompt TEXT NOT NULL,
@@ -105,7 +105,7 @@ func TestOlderLayouts(t *testing.T) {
 	}
 }
 
-// TestForeign: what a newer program made is read where it can be, and never written.
+// TestForeign: a database of a newer program is read if possible, and never written.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "history.db")
@@ -132,8 +132,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestNotHistory: a database of something else is neither read nor changed; what is left of a history, and nothing at all,
-// becomes one.
+// TestNotHistory: a database of another program is neither read nor changed; remains of a history, and an empty database, become a history.
 func TestNotHistory(t *testing.T) {
 	t.Parallel()
 	for name, schema := range map[string]string{

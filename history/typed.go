@@ -17,8 +17,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// readHistories collects what agents keep in files of their own. Most of it is in the sessions too, as the same prompt;
-// where it was used is known from the sessions alone.
+// readHistories collects what agents keep in files of their own. Most of it is also in the sessions, as the same prompt; only the sessions
+// tell where a prompt was used.
 func (i *importing) readHistories(ctx context.Context, known map[string]string, there map[string]bool, rows []place.Row) {
 	cwds := map[session.ID]string{}
 	for n := range rows {
@@ -71,7 +71,7 @@ func (i *importing) readHistory(ctx context.Context, h place.History, cwds map[s
 		} else if t, ok := h.Read(bytes.TrimSpace(line)); ok {
 			i.report.Prompts++
 			if t.At.IsZero() {
-				t.At = last // that of the one before
+				t.At = last // the time of the prompt before
 			}
 			last = t.At
 			if len(t.Text) > longestPrompt {
@@ -90,10 +90,10 @@ func (i *importing) readHistory(ctx context.Context, h place.History, cwds map[s
 	return nil
 }
 
-// longestLine is the limit of a line: that of its prompt with room for escapes and what stands beside it.
+// longestLine is the longest line: that of the longest prompt with room for escapes and other members.
 const longestLine = 8 * longestPrompt
 
-// readLine reads a line into a buffer. A line that is too long is passed over, and only its begin is in memory.
+// readLine reads a line into a buffer. A line that is too long is skipped, and only its beginning is in memory.
 func readLine(r *bufio.Reader, line []byte) (_ []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')

@@ -23,12 +23,12 @@ import (
 // ErrClosed: the recording was closed.
 var ErrClosed = errors.New("the recording is closed")
 
-// StartOptions say what a new run is.
+// StartOptions describe a new run.
 type StartOptions struct {
 	// Session is the id of the session that the run belongs to; "" for none.
 	Session session.ID
-	// Dialect is the agent in whose place the log is kept. nil: the agent of the session, or the one that has runs of it
-	// already, else treeline's own place.
+	// Dialect is the agent in whose place the log is kept. nil means the agent of the session, or the one that already has runs of it, else
+	// treeline's own place.
 	Dialect dialect.Dialect
 	// Header is the header as the agent wrote it; nil makes one. Missing members (id, session, start, version) are filled
 	// in.
@@ -40,7 +40,7 @@ type StartOptions struct {
 type WriteOptions struct {
 	// Durability says what an append survives when it returns; "" is backend.DurabilityFlush.
 	Durability backend.Durability
-	// Mended, if set, is told what an append did to the end of the log before it wrote.
+	// Mended, if set, is called when an append mended the end of the log first.
 	Mended func(backend.Mended)
 	// Clock and Random are the sources of times and ids; nil means those of the machine.
 	Clock  func() time.Time
@@ -68,8 +68,8 @@ type Recording struct {
 	closed bool
 }
 
-// Start begins a run. It creates the log with its header before it returns, so that a run that cannot be recorded is known
-// at once and not at its first record.
+// Start begins a run. It creates the log with its header before it returns, so that a run that cannot be recorded fails at once and not at
+// its first record.
 func (l *Logs) Start(ctx context.Context, opt StartOptions) (*Recording, error) {
 	opt.Write.fill()
 	src, err := l.placeFor(ctx, opt)
@@ -134,7 +134,7 @@ func (r *Recording) options(opt WriteOptions) run.RecorderOptions {
 	return run.RecorderOptions{Append: r.append, Clock: opt.Clock}
 }
 
-// Path is what people call the log.
+// Path returns the log's path for people.
 func (r *Recording) Path() string { return r.loc.Path }
 
 // append adds a record to the log. A run has one writer: it fails with backend.ErrConflict if another process wrote.
@@ -167,8 +167,8 @@ func (r *Recording) append(ctx context.Context, record []byte) error {
 	}
 }
 
-// Close ends the recording; the run can be continued later unless it has ended. Unless the durability is
-// backend.DurabilityNone, what was recorded then survives a crash of the machine. A second call does nothing.
+// Close ends the recording; the run can be continued later unless it has ended. Unless the durability is backend.DurabilityNone, what was
+// recorded then survives a crash of the machine. A second call does nothing.
 func (r *Recording) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

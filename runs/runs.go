@@ -1,8 +1,7 @@
 // Package runs keeps run logs: it lists and opens them, and records new ones.
 //
-// A run log lies beside the sessions of its agent, linked to its session by the id. Runs of agents that have no place for
-// them go to a folder of treeline's own that is laid out in the same way. What the records of a run mean is the business
-// of package run.
+// A run log lies beside the sessions of its agent, linked to its session by the id. Runs of agents that have no place for them go to a
+// folder of treeline's own that is laid out in the same way. Package run decodes the records of a run.
 package runs
 
 import (
@@ -35,14 +34,14 @@ type Logs struct{ m *place.Machine }
 // New returns the run logs of a machine.
 func New(m *place.Machine) *Logs { return &Logs{m} }
 
-// Row is a run as a list shows it. It comes from the two ends of the log.
+// Row is a run as a list shows it. It is made from the two ends of the log.
 type Row struct {
 	Path string
 	Log  backend.Log
 	run.Summary
 	// Short is the shortest prefix of the id, of eight characters or more, that no other run's id has.
 	Short string
-	// Err says why nothing is known of the log.
+	// Err is why nothing is known of the log.
 	Err error
 }
 
@@ -52,7 +51,7 @@ type ListOptions struct {
 	Session session.ID
 	// CWD, if set, keeps the runs of that working directory. Runs that do not name theirs are left out.
 	CWD string
-	// Problem, if set, is told of folders that could not be read.
+	// Problem, if set, is called with the errors of folders that could not be read.
 	Problem func(error)
 }
 
@@ -72,9 +71,9 @@ func (l *Logs) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 	return l.narrow(rows, opt), nil
 }
 
-// narrow keeps the rows that options let through, and sorts them.
+// narrow keeps the rows that pass the options, and sorts them.
 func (l *Logs) narrow(rows []Row, opt ListOptions) []Row {
-	here := map[string]bool{"": false} // whether a directory is opt.CWD; asking resolves links
+	here := map[string]bool{"": false} // whether a directory is opt.CWD; the comparison resolves links
 	rows = slices.DeleteFunc(rows, func(r Row) bool {
 		switch {
 		case r.Err != nil:
@@ -96,10 +95,10 @@ func (l *Logs) narrow(rows []Row, opt ListOptions) []Row {
 	return rows
 }
 
-// lookers is how many logs are looked at together: a database or a server answers several as fast as one.
+// lookers is how many logs are read at the same time: a database or a server answers several requests as fast as one.
 const lookers = 8
 
-// Look gives rows what the two ends of their logs say; Path and Log are set.
+// Look fills in rows from the two ends of their logs; Path and Log must be set.
 func (l *Logs) Look(ctx context.Context, rows []Row) error {
 	var wg sync.WaitGroup
 	var next atomic.Int64
@@ -124,7 +123,7 @@ func (l *Logs) Look(ctx context.Context, rows []Row) error {
 	return context.Cause(ctx)
 }
 
-// look fills in the summary, or why there is none.
+// look fills in the summary, or the reason why there is none.
 func (r *Row) look(ctx context.Context, p *place.Peeker, b backend.Backend) {
 	r.Summary, r.Err = run.Peek(r.Log.Size, func(head, tail int64) (first, last []byte, err error) {
 		return p.Ends(ctx, b, r.Log, head, tail)
@@ -141,7 +140,7 @@ func shorten(rows []Row) {
 	}
 }
 
-// When is the time that lists are ordered by: when the run began or, if it does not say, when its log was last written.
+// When returns the time that lists are ordered by: when the run began or, if that is unknown, when its log was last written.
 func (r *Row) When() time.Time {
 	if r.Started.IsZero() {
 		return r.Log.Time
@@ -196,8 +195,8 @@ func (l *Logs) Holds(ctx context.Context, dir string) bool {
 	return false
 }
 
-// Find returns the run that a person named: "@last" (the newest of all), "@last~1" (the one before it), an id, or a unique
-// prefix of one. An agent may stand before it, as in "codelia:@last".
+// Find returns the run that a person named: "@last" (the newest of all), "@last~1" (the one before it), an id, or a unique prefix of one.
+// The name of an agent may precede it, as in "codelia:@last".
 func (l *Logs) Find(ctx context.Context, ref string) (Row, error) {
 	rows, err := l.List(ctx, ListOptions{})
 	if err != nil {
@@ -243,7 +242,7 @@ type Run struct {
 	source *logtree.Source
 }
 
-// Path is what people call the log.
+// Path returns the log's path for people.
 func (r *Run) Path() string { return r.path }
 
 // Close closes the log.
@@ -267,7 +266,7 @@ func (l *Logs) Open(ctx context.Context, path string) (*Run, error) {
 	return r, err
 }
 
-// open reads a log as a run, and also gives the log as it was.
+// open reads a log as a run, and also returns the log as it was.
 func open(ctx context.Context, l place.Location) (*Run, backend.Log, error) {
 	at, err := l.Backend.Stat(ctx, l.Name)
 	if err != nil {

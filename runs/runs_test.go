@@ -75,8 +75,8 @@ func (d *desk) list(id session.ID) []string {
 	return list
 }
 
-// A run of a session whose agent keeps no runs lies in treeline's own folder, by the day in UTC. Each record is in the file
-// when the append returns.
+// A run of a session whose agent keeps no runs lies in treeline's own folder, by the day in UTC. Each record is in the file when the append
+// returns.
 func TestRecord(t *testing.T) {
 	d := newDesk(t)
 	r := d.start("some-session")
@@ -160,7 +160,7 @@ func TestPlaces(t *testing.T) {
 	if got := d.list(""); len(got) != 3 {
 		t.Errorf("%q; want len(got) == 3", got)
 	}
-	// A session of codelia's own that has no runs yet.
+	// A session of codelia itself that has no runs yet.
 	const third = "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
 	d.Put(".codelia/sessions/state/"+third+".json", `{"schema_version":1,"session_id":"`+third+`","updated_at":"2026-02-03T12:00:02.900Z","messages":[]}`)
 	if r := d.start(third); !strings.HasPrefix(r.Path(), filepath.Join(d.Home, ".codelia")) {
@@ -182,7 +182,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A header that an agent brings is checked, and written with its members as they are.
+// A header from an agent is checked, and written with its members as they are.
 func TestHeader(t *testing.T) {
 	d := newDesk(t)
 	const id = "11111111-2222-4333-8444-555555555555"
@@ -214,8 +214,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// A run that was cut short continues where it stopped: the torn record is moved aside, and the seq of the open request is
-// known.
+// A run that was cut short continues where it stopped: the torn record is moved aside, and the seq of the open request is known.
 func TestContinue(t *testing.T) {
 	d := newDesk(t)
 	r := d.start("s")
@@ -238,7 +237,7 @@ func TestContinue(t *testing.T) {
 	if x := open.Exchanges(); len(open.Problems()) > 0 || len(x) != 1 || !x[0].Answered || x[0].Seq != 5 {
 		t.Errorf("%v, %v; want len(open.Problems()) <= 0, len(x) == 1, x[0].Answered, x[0].Seq == 5", open.Problems(), x)
 	}
-	// The first writer does not continue after what a second one wrote.
+	// The first writer does not continue after records of a second one.
 	other, err := d.logs.Continue(t.Context(), r.Path(), runs.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +252,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// A log that was only touched is still the recorder's own.
+// A log that was only touched still belongs to the recorder.
 func TestTouched(t *testing.T) {
 	d := newDesk(t)
 	r := d.start("s")
@@ -270,7 +269,7 @@ func TestTouched(t *testing.T) {
 	}
 }
 
-// A list is narrowed by the working directory; a folder says whether it holds runs.
+// A list is filtered by the working directory; Holds reports whether a folder has runs.
 func TestListed(t *testing.T) {
 	d := newDesk(t)
 	header := func(cwd string) func(*runs.StartOptions) {

@@ -26,7 +26,7 @@ import (
 type meddler struct {
 	*file.Backend
 	listed func()                               // called after a list
-	looked func(backend.Log)                    // called after a look at a log
+	looked func(backend.Log)                    // called after a Stat of a log
 	read   func()                               // called before a log is read
 	watch  func(told func(string, error)) error // replaces the system's hints
 }
@@ -66,7 +66,7 @@ func (m *meddler) Watch(told func(string, error)) (io.Closer, error) {
 	return m.Backend.Watch(told)
 }
 
-// meddled returns a home whose one folder of sessions is meddled with.
+// meddled returns a home whose only folder of sessions is wrapped in a meddler.
 func meddled(t *testing.T, change func(h *home, m *meddler)) *home {
 	var h *home
 	open := func(dir string, _ backend.OpenOptions) (backend.Backend, error) {
@@ -82,7 +82,7 @@ func meddled(t *testing.T, change func(h *home, m *meddler)) *home {
 	return h
 }
 
-// What is written between the list and the first look, and while logs are read for the first time, is told.
+// What is written between the list and the first look, and while logs are read for the first time, is reported.
 func TestMissesNothingAtStart(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := meddled(t, func(h *home, m *meddler) {
@@ -103,8 +103,8 @@ func TestMissesNothingAtStart(t *testing.T) {
 	})
 }
 
-// A file is rewritten in place and looked at while it is empty; the clock of the file system does not move meanwhile. What
-// it holds by then is told; so is what is appended before it is moved away.
+// A file is rewritten in place and checked while it is empty; the clock of the file system does not move meanwhile. Its new content is
+// reported; so is what is appended before it is moved away.
 func TestRewrittenInSight(t *testing.T) {
 	t.Parallel()
 	emptied := false // used by the goroutine of the watch
@@ -120,7 +120,7 @@ func TestRewrittenInSight(t *testing.T) {
 	h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
 	over := make(chan struct{})
 	waits := func(time.Duration) <-chan time.Time {
-		if emptied { // the look that found it so is over
+		if emptied { // the look that found it empty is over
 			emptied = false
 			<-over
 		}
@@ -138,7 +138,7 @@ func TestRewrittenInSight(t *testing.T) {
 	v.want("a session", "a a4", "a session", "a b1")
 }
 
-// If the system cannot watch, or cannot watch all, that is told once, and the logs are looked at each time.
+// If the system cannot watch, or cannot watch everything, that is reported once, and the logs are checked each time.
 func TestWithoutTheSystem(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(func(string, error)) error{
@@ -177,7 +177,7 @@ func TestUnreadableFolder(t *testing.T) {
 	}
 	guard.shut.Store(false)
 	h.add(garden+"a.jsonl", messageLine("a1"))
-	for c.Kind == watch.KindProblem { // the same look may tell of the folder and of what is in it
+	for c.Kind == watch.KindProblem { // the same look may report the folder and what is in it
 		c = v.next()
 	}
 	if got := describe(c); got != "a a1" {
@@ -185,7 +185,7 @@ func TestUnreadableFolder(t *testing.T) {
 	}
 }
 
-// guardedFS is a file system with a folder that can be shut: what chmod does for all but root.
+// guardedFS is a file system with a folder that can be made unreadable, as chmod does for all users but root.
 type guardedFS struct {
 	durable.FS
 	dir  string
@@ -207,7 +207,7 @@ func (g *guardedFS) Open(name string, flag int, perm fs.FileMode) (durable.File,
 }
 
 func (g *guardedFS) Stat(name string) (durable.Info, error) {
-	if err := g.check("stat", name); err != nil && name != g.dir { // the folder itself can be looked at
+	if err := g.check("stat", name); err != nil && name != g.dir { // the folder itself can still be checked
 		return durable.Info{}, err
 	}
 	return g.FS.Stat(name)
@@ -248,8 +248,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// However a watch ends, none of its goroutines goes on although the backends stay open. It runs alone: it looks at all
-// goroutines.
+// However a watch ends, all its goroutines end although the backends stay open. The test runs alone: it checks all goroutines.
 func TestEnds(t *testing.T) {
 	h := newHome(t)
 	h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))
@@ -269,7 +268,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A source that gives hints is looked at once a minute, others at each interval.
+// A source that gives hints is checked once a minute, others at each interval.
 func TestInterval(t *testing.T) {
 	t.Parallel()
 	minute := 30 // intervals
@@ -278,7 +277,7 @@ func TestInterval(t *testing.T) {
 		opt   watch.Options
 		begin func(told func(string, error)) error
 		empty bool
-		want  int32 // lists in a minute
+		want  int32 // number of lists in a minute
 	}{
 		{name: "hints", want: 1},
 		{name: "no hints", opt: watch.Options{NoHints: true}, want: 30},
@@ -315,7 +314,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// A backend whose hints failed is asked again after a minute, and not looked at all the time for good.
+// A backend whose hints failed is asked for hints again after a minute, instead of being checked at each interval for ever.
 func TestHintsAgain(t *testing.T) {
 	t.Parallel()
 	const minute = 30 // intervals
@@ -368,7 +367,7 @@ func TestMachineClosed(t *testing.T) {
 	}
 }
 
-// A session that was not read at the start, because too many are newer, and is replaced all at once.
+// A session was not read at the start, because too many are newer, and is then replaced at once.
 func TestReplacedUnread(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
@@ -387,8 +386,7 @@ func TestReplacedUnread(t *testing.T) {
 	})
 }
 
-// A log that was read because the caller asked for it is known: of a log that replaces it everything is told that is new,
-// whatever its time.
+// A log that was read at the caller's request is known: if another log replaces it, everything new is reported, whatever its time.
 func TestReadBeforeItChanges(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// A watcher is told each entry once, whichever program writes it.
+// A watcher yields each entry once, whichever program writes it.
 func ExampleWatch() {
 	home, err := os.MkdirTemp("", "treeline-example-")
 	if err != nil {

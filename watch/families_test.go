@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// What agents other than pi and omp write.
+// Sessions of agents other than pi and omp.
 func TestFamilies(t *testing.T) {
 	for _, tc := range []struct {
 		name, path, head string
@@ -40,7 +40,7 @@ func TestFamilies(t *testing.T) {
 				}
 				h.add(tc.path, tc.line(2)+"\n"+tc.line(3)+"\n")
 				v.says("number 2", "number 3")
-				// Entries without an id are known by their bytes.
+				// Entries without an id are identified by their bytes.
 				h.swap(tc.path, strings.Join([]string{tc.head, tc.line(1), tc.line(3), tc.line(2), tc.line(4)}, "\n")+"\n")
 				if c := v.next(); c.Kind != watch.KindReplaced {
 					t.Fatalf("told %s", describe(c))
@@ -51,7 +51,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// says wants entries of these texts to be told next.
+// says expects entries with these texts next.
 func (v *viewer) says(texts ...string) {
 	v.Helper()
 	for _, want := range texts {
@@ -66,8 +66,8 @@ func (v *viewer) says(texts ...string) {
 	}
 }
 
-// A state of codelia is saved as a whole, with its older messages. The logs of runs beside it are not sessions, but one
-// that is named is followed.
+// A state of codelia is saved as a whole, with its older messages. The logs of runs beside it are not sessions, but one that Path names is
+// followed.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, func(w *world.World) { w.Databases = []backend.Driver{codelia.Driver()} })

@@ -19,18 +19,18 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// followed is one log that is watched. Until it changes nothing is known of it but what a list says.
+// followed is one log that is watched. Until it changes, only what a list shows is known of it.
 type followed struct {
 	place.Location
 	src       *source
 	tail      logtree.Tail
 	listed    backend.Log // as the last list showed it
-	base      backend.Log // as it was at the start; its content then is not told
+	base      backend.Log // as it was at the start; that content is not reported
 	pass      int         // the last list that showed it
 	elsewhere bool        // of another working directory, or of a run: not followed
 	gone      bool
 	lost      bool   // its content at the start can no longer be read
-	failure   string // the last problem that was told
+	failure   string // the last problem that was reported
 
 	// What is known once it was read.
 	reading
@@ -39,26 +39,25 @@ type followed struct {
 	dialect       dialect.Dialect
 	blobs         blob.Reader
 	title, prompt string
-	// known counts every entry that the log ever had, here those that it has since it was last reread; here is nil while
-	// both are the same.
+	// known counts every entry that the log ever had, here those that it has since it was last reread; here is nil while both are the same.
 	known, here map[uint64]int32
-	quiet       quiet // what is not told while the log is read for the first time
+	quiet       quiet // which entries are not reported while the log is read for the first time
 }
 
-// reading is the tree of the part of a log that was read. It is for one goroutine.
+// reading is the tree of the part of a log that was read. Not safe for concurrent use.
 type reading struct {
 	builder  *session.Builder
 	dec      dialect.Decoder // nil: not read yet
 	tree     *session.Tree
 	source   *briefSource
-	problems int  // problems of the tree that were looked at
+	problems int  // problems of the tree that were handled
 	headed   bool // the header was read
 }
 
-// quiet reports whether an entry is not told.
+// quiet reports whether an entry is not to be reported.
 type quiet func(e session.Entry, raw []byte) bool
 
-// tellAll is for logs whose entries are all told.
+// tellAll is for logs whose entries are all reported.
 func tellAll(session.Entry, []byte) bool { return false }
 
 // briefSource reads entries from a log that is not kept open.
@@ -87,7 +86,7 @@ func (f *followed) change(kind Kind) Change {
 	}
 }
 
-// follow reads what is new in a log and tells it. A problem with the log is told, too, and ends nothing.
+// follow reads what is new in a log and reports it. A problem with the log is reported, too, and ends nothing.
 func (w *watcher) follow(ctx context.Context, f *followed) error {
 	if f.elsewhere {
 		if _, err := f.Backend.Stat(ctx, f.Name); errors.Is(err, backend.ErrNotExist) {
@@ -103,7 +102,7 @@ func (w *watcher) follow(ctx context.Context, f *followed) error {
 	case stops(ctx, err):
 		return err
 	case f.failure == err.Error():
-		return nil // told once, not at each look
+		return nil // reported once, not at each look
 	}
 	f.failure = err.Error()
 	c := f.change(KindProblem)
@@ -111,7 +110,7 @@ func (w *watcher) follow(ctx context.Context, f *followed) error {
 	return w.emit(c)
 }
 
-// catchUp reads on. A log that is changed while it is read, other than by growing, is looked at again.
+// catchUp reads on. If the log is changed while it is read, other than by growing, it is read again.
 func (w *watcher) catchUp(ctx context.Context, f *followed) error {
 	for try := 0; ; try++ {
 		now, err := f.Backend.Stat(ctx, f.Name)
@@ -131,7 +130,7 @@ func (w *watcher) catchUp(ctx context.Context, f *followed) error {
 	}
 }
 
-// removed tells that a log is gone. What was told of it is remembered in case it comes back.
+// removed reports that a log is gone. Its reported entries are remembered in case it comes back.
 func (w *watcher) removed(ctx context.Context, f *followed) error {
 	if f.gone {
 		return nil
@@ -153,13 +152,13 @@ func (w *watcher) removed(ctx context.Context, f *followed) error {
 	return w.emit(c)
 }
 
-// Logs that are removed are remembered in case they come back, the last ones, and no more than this.
+// The last removed logs are remembered in case they come back, within these limits.
 const (
 	mostGone        = 4096
 	mostGoneEntries = 1 << 20
 )
 
-// forget drops what is known of a log that was removed. The one log that is watched is not dropped.
+// forget drops what is known of a removed log. If only one log is watched, it is not dropped.
 func (w *watcher) forget(f *followed) {
 	w.cameBack(f)
 	if f.src.only == "" {
@@ -170,15 +169,15 @@ func (w *watcher) forget(f *followed) {
 	}
 }
 
-// cameBack takes a log off the list of removed ones.
+// cameBack removes a log from the list of removed ones.
 func (w *watcher) cameBack(f *followed) {
 	if i := slices.Index(w.gone, f); i >= 0 {
 		w.gone, w.entries = slices.Delete(w.gone, i, i+1), w.entries-len(f.known)
 	}
 }
 
-// missing returns the logs that the last list should have shown and did not. They need not be gone: their folder may be
-// unreadable at the moment. They are followed like any other, and Stat says whether they are gone.
+// missing returns the logs that the last list should have shown and did not. They need not be gone: their folder may be unreadable at the
+// moment. They are followed like any other, and Stat shows whether they are gone.
 func (w *watcher) missing(src *source, prefix string) []*followed {
 	var list []*followed
 	for name, f := range src.logs {
@@ -190,10 +189,10 @@ func (w *watcher) missing(src *source, prefix string) []*followed {
 	return list
 }
 
-// read finds out what became of a log, and tells what is new.
+// read finds out how a log changed, and reports what is new.
 func (w *watcher) read(ctx context.Context, f *followed, now backend.Log) error {
 	if f.dec == nil {
-		// A log that is held although it was not read was replaced during the reading.
+		// If a log that was not read is held, it was replaced during the reading.
 		if err := w.drain(ctx, f); err != nil {
 			return err
 		}
@@ -221,7 +220,7 @@ func (w *watcher) read(ctx context.Context, f *followed, now backend.Log) error 
 	if !f.lines() {
 		return w.reread(ctx, f, now) // its program writes the whole log each time
 	}
-	// What was appended to the old log before it lost its name is older, and told first.
+	// What was appended to the old log before it lost its name is older, and reported first.
 	if err := w.drain(ctx, f); err != nil {
 		return err
 	}
@@ -231,7 +230,7 @@ func (w *watcher) read(ctx context.Context, f *followed, now backend.Log) error 
 	return w.reread(ctx, f, now)
 }
 
-// readFirst reads a log for the first time. What it held at the start is not told.
+// readFirst reads a log for the first time. Its content at the start is not reported.
 func (w *watcher) readFirst(ctx context.Context, f *followed, now backend.Log) error {
 	if f.base.Size == 0 && !f.lost {
 		return w.reread(ctx, f, now)
@@ -246,7 +245,7 @@ func (w *watcher) readFirst(ctx context.Context, f *followed, now backend.Log) e
 			return w.readWhole(ctx, f, now, f.atStart)
 		}
 		f.lost = true
-		// All that is known of it is its size at the start.
+		// Only its size at the start is known.
 		kind := KindReplaced
 		if now.Size < f.base.Size {
 			kind = KindTruncated
@@ -261,18 +260,18 @@ func (w *watcher) readFirst(ctx context.Context, f *followed, now backend.Log) e
 // atStart reports whether an entry was whole at the start.
 func (f *followed) atStart(e session.Entry, _ []byte) bool { return e.Span.End() <= f.base.Size }
 
-// olderThan is the best guess if it is not known what the log held: an entry without a time counts as new.
+// olderThan is the best guess if the old content of the log is unknown: an entry without a time counts as new.
 func (f *followed) olderThan(raw []byte, moment time.Time) bool {
 	at, ok := f.dialect.Codec().Time(raw).Time()
 	return ok && at.Before(moment)
 }
 
-// reread reads a log from its beginning. Entries that were told are known by their keys.
+// reread reads a log from its beginning. Entries that were reported are known by their keys.
 func (w *watcher) reread(ctx context.Context, f *followed, now backend.Log) error {
 	return w.readWhole(ctx, f, now, tellAll)
 }
 
-// key is what an entry is known by: its id, or its bytes if it has none.
+// key identifies an entry: by its id, or by its bytes if it has none.
 func (w *watcher) key(e session.Entry, raw []byte) uint64 {
 	if e.NativeID != "" {
 		return maphash.String(w.seed, string(e.NativeID))
@@ -286,7 +285,7 @@ func (f *followed) isFresh(key uint64) bool {
 		f.known[key]++
 		return true
 	}
-	// Counted, not only noted: records without ids may occur several times with the same bytes.
+	// Counted, and not just recorded: records without ids may occur several times with the same bytes.
 	f.here[key]++
 	if f.here[key] <= f.known[key] {
 		return false

@@ -42,7 +42,7 @@ func TestForgets(t *testing.T) {
 		if want := (test.want - 1) * test.entries; w.entries != want || len(w.gone) != test.want-1 {
 			t.Errorf("%s: %d entries of %d logs that are gone, want %d", name, w.entries, len(w.gone), want)
 		}
-		// A log of another working directory is not followed, and forgotten at once.
+		// A log of another working directory is not followed, and is forgotten at once.
 		f := w.addLog(src, "elsewhere")
 		f.elsewhere = true
 		if err := w.follow(t.Context(), f); err != nil || src.logs["elsewhere"] != nil {

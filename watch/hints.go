@@ -23,13 +23,13 @@ type source struct {
 	empty    bool // the last list of all logs was empty
 
 	hints  hints
-	hinted bool      // the backend tells of changes
-	failed bool      // it reported that it misses some of them
-	watch  io.Closer // nil if it does not
+	hinted bool      // the backend reports changes
+	failed bool      // the backend reported that it misses some changes
+	watch  io.Closer // nil if the backend reports none
 }
 
-// listenAgain asks the backend for changes again after a failure: the limit of the system that caused it may be gone. All
-// logs must be listed afterwards.
+// listenAgain asks the backend for changes again after a failure: the system's limit that caused it may no longer be reached. All logs must
+// be listed afterwards.
 func (src *source) listenAgain() {
 	if src.watch != nil {
 		_ = src.watch.Close() // nothing depends on it any more
@@ -39,7 +39,7 @@ func (src *source) listenAgain() {
 	src.listen()
 }
 
-// listen has the backend tell of changes, if it can.
+// listen makes the backend report changes, if it can.
 func (src *source) listen() {
 	b, ok := src.b.(backend.Watcher)
 	if !ok {
@@ -54,7 +54,7 @@ func (src *source) listen() {
 	}
 }
 
-// hints are the names that a backend told, each once.
+// hints are the names that a backend reported, each once.
 type hints struct {
 	wake  chan<- struct{}
 	mu    sync.Mutex
@@ -79,7 +79,7 @@ func (h *hints) told(name string, err error) {
 	}
 }
 
-// take returns what was told since the last call, sorted, so that equal changes are told in equal order.
+// take returns the names that were reported since the last call, sorted, so that equal changes are reported in equal order.
 func (h *hints) take() (names []string, errs []error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

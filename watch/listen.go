@@ -9,12 +9,12 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// Listener hears that sessions changed, and not how. It lists and reads nothing itself, so it costs nothing while nothing
-// happens, however many sessions there are. A list of sessions that is read again after each signal stays true.
+// Listener reports that sessions changed, but not how. It lists and reads nothing itself, so it costs nothing while nothing happens,
+// however many sessions there are. A caller that lists the sessions again after each signal stays up to date.
 type Listener struct {
 	sources []*source
 	wake    chan struct{}
-	silent  int // places that give no signals
+	silent  int // number of places that give no signals
 }
 
 // Listen begins to listen. Only folders that are listed afterwards are covered; see backend.Watcher. Close ends it.
@@ -35,15 +35,15 @@ func Listen(ctx context.Context, m *place.Machine) (*Listener, error) {
 	return l, nil
 }
 
-// Changed gets a value when Take has something to give.
+// Changed returns a channel that gets a value when Take has something to return.
 func (l *Listener) Changed() <-chan struct{} { return l.wake }
 
-// Silent is how many places give no signals, or not all any more. Their sessions must be listed again from time to time. A place
+// Silent returns how many places give no signals, or no longer all of them. Their sessions must be listed again from time to time. A place
 // that does not exist yet gives none either, whether it counts here or not. Take may find more of them.
 func (l *Listener) Silent() int { return l.silent }
 
-// Take returns the paths of the sessions that may have changed since the last call, sorted. all says that others may have
-// changed, too, or that some changes are not told any more.
+// Take returns the paths of the sessions that may have changed since the last call, sorted. all means that others may have changed, too, or
+// that some changes are no longer reported.
 func (l *Listener) Take() (paths []string, all bool) {
 	for _, src := range l.sources {
 		names, errs := src.hints.take()
@@ -67,7 +67,7 @@ func (l *Listener) Take() (paths []string, all bool) {
 	return slices.Compact(paths), all
 }
 
-// Close ends it.
+// Close ends the Listener.
 func (l *Listener) Close() error {
 	var errs []error
 	for _, src := range l.sources {

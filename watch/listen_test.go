@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// TestListen: after a list, each change of a session is told by its path, and nothing else is told.
+// TestListen: after a list, each change of a session is reported by its path, and nothing else is reported.
 func TestListen(t *testing.T) {
 	h := newHome(t)
 	h.Old(garden+"a.jsonl", sessionLine("a")+messageLine("a1"))

@@ -14,15 +14,15 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// mostHeld is how many logs are held open: those that were read last. A program that appends to a log and then replaces it
-// loses nothing while the log is held.
+// mostHeld is how many logs are held open: those that were read last. While a log is held, nothing is missed if a program appends to it and
+// then replaces it.
 const mostHeld = 64
 
 // errElsewhere stops reading a session of another working directory.
 var errElsewhere = errors.New("the session is of another working directory")
 
-// readWhole reads a log from its beginning and tells its entries, except those that were told before and those that not
-// leaves out. A log without a whole record of a session is waited for.
+// readWhole reads a log from its beginning and reports its entries, except those that were reported before and those that not excludes. A
+// log without a whole record of a session is tried again later.
 func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, not quiet) error {
 	f.quiet = not // drain needs it if the log is replaced before it was read to its end
 	first, err := leadingWhole(ctx, f.Backend, now)
@@ -36,12 +36,12 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, n
 	before := f.tree
 	if len(first) == 0 || !ok {
 		f.reading, f.announced = reading{}, false
-		// A log that is just begun has few records.
+		// A log that has just begun has few records.
 		if len(first) > 0 && (len(first) >= logtree.EnoughToDetect || !f.lines()) {
 			w.release(f)
 			return logtree.ErrNotSession
 		}
-		// A held log stays held: it may be this one, rewritten since it was looked at, and told already.
+		// A held log stays held: it may be this one, rewritten since it was checked, and reported already.
 		return nil
 	}
 	if f.src.only == "" && w.opt.Dialect == nil && place.IsRuns(d) {
@@ -50,7 +50,7 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, n
 	}
 	f.dialect, f.blobs = d, w.m.Blobs(f.Path, d)
 	f.begin(now)
-	// Before the reading: from here on nothing that is appended is lost when the log loses its name.
+	// Before the reading: from here on nothing that is appended is missed when the log loses its name.
 	w.hold(ctx, f, now)
 	if err = w.readRecords(ctx, f, now, taking{not, toldBy(before)}); err != nil {
 		f.reading = reading{} // the log was replaced meanwhile
@@ -60,13 +60,13 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, n
 		}
 		return err
 	}
-	// What was there at the start is in known now.
+	// The content at the start is in known now.
 	f.base, f.quiet = backend.Log{}, tellAll
 	f.tail.SetHead(ctx, f.builder.Header().Span.End())
 	return f.dec.Finish()
 }
 
-// leadingWhole returns the records that a log begins with, without a torn one.
+// leadingWhole returns the records at the beginning of a log, without a torn one.
 func leadingWhole(ctx context.Context, b backend.Backend, at backend.Log) ([]dialect.Record, error) {
 	first, err := logtree.Leading(ctx, b, at)
 	return slices.DeleteFunc(first, func(r dialect.Record) bool { return r.Torn && !logtree.IsWhole(r.Data) }), err
@@ -77,11 +77,11 @@ func (f *followed) begin(now backend.Log) {
 	f.tail.Rewind()
 	f.reading = reading{source: &briefSource{b: f.Backend}}
 	f.source.at.Store(&now)
-	// Without the header of before: what the log says now counts.
+	// Without the old header: the log's present one counts.
 	f.builder = logtree.Seed(f.dialect, f.Path, f.source, session.Header{})
 	f.dec = f.dialect.NewDecoder(f.builder)
 	f.tree = f.builder.Finish()
-	// known stays from one reading to the next: it is what was told.
+	// known stays from one reading to the next: it has the entries that were reported.
 	if f.known == nil {
 		f.known, f.here = map[uint64]int32{}, nil
 	} else {
@@ -95,10 +95,10 @@ func (w *watcher) readOn(ctx context.Context, f *followed, now backend.Log) erro
 	return w.readRecords(ctx, f, now, taking{not: tellAll})
 }
 
-// taking says what is told of the records that are read.
+// taking controls what is reported of the records that are read.
 type taking struct {
 	not  quiet
-	told map[session.Problem]bool // problems that were told before
+	told map[session.Problem]bool // problems that were reported before
 }
 
 // toldBy returns the problems of a tree.
@@ -124,8 +124,8 @@ func (w *watcher) readRecords(ctx context.Context, f *followed, now backend.Log,
 	return nil
 }
 
-// take decodes a record and tells what it says. Entries are counted whether they are told or not: what was not told at the
-// start must not be told when the log is reread.
+// take decodes a record and reports its entries. Entries are counted whether they are reported or not: entries that were not reported at
+// the start must not be reported when the log is reread.
 func (w *watcher) take(ctx context.Context, f *followed, r dialect.Record, how taking) error {
 	count := f.tree.Len()
 	f.dec.Decode(r)
@@ -152,16 +152,16 @@ func (w *watcher) take(ctx context.Context, f *followed, r dialect.Record, how t
 	return w.tellProblems(f, r, how)
 }
 
-// rawIn returns the record of an entry, from the line that was just read if it lies there.
+// rawIn returns the record of an entry, from the line that was just read if the entry is in it.
 func rawIn(r dialect.Record, e session.Entry) ([]byte, error) {
 	start, end := e.Span.Offset-r.Offset, e.Span.End()-r.Offset
-	if e.Foreign() || start < 0 || end > int64(len(r.Data)) { // the offset of a foreign entry is one in its own log
+	if e.Foreign() || start < 0 || end > int64(len(r.Data)) { // the offset of a foreign entry refers to its own log
 		return e.Raw()
 	}
 	return bytes.Clone(r.Data[start:end]), nil // r is valid only until the next record; a Change may be kept
 }
 
-// tellProblems tells what is wrong with a record that was not there at the start.
+// tellProblems reports problems with a record that were not there at the start.
 func (w *watcher) tellProblems(f *followed, r dialect.Record, how taking) error {
 	list := f.tree.Problems()[f.problems:]
 	f.problems += len(list)
@@ -181,8 +181,8 @@ func (w *watcher) tellProblems(f *followed, r dialect.Record, how taking) error 
 	return nil
 }
 
-// announce tells a session whose header is new or different. It is called after each record and acts on the first one that
-// gives a header, or an entry in logs without header. Sessions of other working directories end here.
+// announce reports a session whose header is new or different. It is called after each record and acts on the first one that has a header,
+// or an entry in logs without header. Sessions of other working directories end here.
 func (w *watcher) announce(ctx context.Context, f *followed) error {
 	if f.headed || f.builder.Header().Raw == nil && f.tree.Len() == 0 {
 		return nil
@@ -195,7 +195,7 @@ func (w *watcher) announce(ctx context.Context, f *followed) error {
 		if old.ID == h.ID && old.CWD == h.CWD && old.Title == h.Title {
 			return nil
 		}
-		w.ids[h.ID] = f // it may be moved away in its turn
+		w.ids[h.ID] = f // this log may be moved away, too
 		return w.emit(f.change(KindSession))
 	}
 	f.announced = true
@@ -205,19 +205,19 @@ func (w *watcher) announce(ctx context.Context, f *followed) error {
 			return errElsewhere
 		}
 	}
-	// A session that was there at the start is not news.
+	// A session that existed at the start is not new.
 	if err := w.moved(ctx, f); err != nil || f.base.Size > 0 || f.lost {
 		return err
 	}
 	return w.emit(f.change(KindSession))
 }
 
-// learn notes the title and the first prompt of a session.
+// learn records the title and the first prompt of a session.
 func (f *followed) learn(e session.Entry, raw []byte) {
 	switch {
 	case e.Kind == session.KindSessionInfo:
 		if b, err := f.dialect.Codec().Body(e, raw); err == nil {
-			// An empty name removes the title in lists. Here the old one still says which session it is.
+			// An empty name removes the title in lists. Here the old one still identifies the session.
 			if info, ok := b.(session.SessionInfo); ok && info.Name != "" {
 				f.title = info.Name
 			}
@@ -225,7 +225,7 @@ func (f *followed) learn(e session.Entry, raw []byte) {
 	case e.Role == session.RoleUser && f.prompt == "":
 		body, err := f.dialect.Codec().Body(e, raw)
 		if m, ok := body.(session.Message); err != nil || ok && m.Meta {
-			return // what the agent says in the user's name is no prompt
+			return // text that the agent wrote in the user's name is not a prompt
 		}
 		parts, err := f.dialect.Codec().Parts(e, raw)
 		if err != nil {
@@ -240,7 +240,7 @@ func (f *followed) learn(e session.Entry, raw []byte) {
 	}
 }
 
-// hold keeps a log open, and lets go of the one held longest if there are too many.
+// hold keeps a log open, and releases the one held longest if there are too many.
 func (w *watcher) hold(ctx context.Context, f *followed, now backend.Log) {
 	if !f.tail.Hold(ctx, now) {
 		return
@@ -251,20 +251,20 @@ func (w *watcher) hold(ctx context.Context, f *followed, now backend.Log) {
 	}
 }
 
-// release lets go of a log that may be held.
+// release closes a log that may be held.
 func (w *watcher) release(f *followed) {
 	f.tail.Close()
 	w.holding = slices.DeleteFunc(w.holding, func(other *followed) bool { return other == f })
 }
 
-// drain reads what was written to a log before another one took its name.
+// drain reads what was written to a log before another log took its name.
 func (w *watcher) drain(ctx context.Context, f *followed) error {
 	change, records := f.tail.Rest()
 	if change == logtree.Removed {
-		return nil // what it held is lost, as for a log that is not held
+		return nil // what was written is lost, as for a log that is not held
 	}
 	if f.dec == nil || change == logtree.Replaced {
-		f.begin(f.tail.At) // truncated or rewritten under its old name; what was told is known
+		f.begin(f.tail.At) // truncated or rewritten under its old name; the entries that were reported are known
 	}
 	for r := range records {
 		if err := w.take(ctx, f, r, taking{not: f.quiet}); err != nil {

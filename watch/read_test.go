@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestRawOfForeign: the record of a foreign entry is that of its own log, even if its offset lies within the line at hand.
+// TestRawOfForeign: the record of a foreign entry is read from its own log, even if its offset lies within the current line.
 func TestRawOfForeign(t *testing.T) {
 	const record = `{"foreign":true}`
 	b := session.NewBuilder("", nil)

@@ -9,12 +9,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// readAtStart is how many bytes of logs are read before anything is told. It keeps the start short on a machine with years
-// of sessions.
+// readAtStart is how many bytes of logs are read before anything is reported. It keeps the start short on a machine with years of sessions.
 const readAtStart = 32 << 20
 
-// readNewest reads the logs that were written last, as many as are held open, up to readAtStart. Programs are most likely to
-// write those, and what was in them is then known for certain.
+// readNewest reads the logs that were written last, as many as are held open, up to readAtStart. Programs are most likely to write to
+// these, and then their old entries are known for certain.
 func (w *watcher) readNewest(ctx context.Context, sessions []*followed) error {
 	budget := int64(readAtStart)
 	for i, f := range sessions {
@@ -28,7 +27,7 @@ func (w *watcher) readNewest(ctx context.Context, sessions []*followed) error {
 	return nil
 }
 
-// readBase reads a log as it was at the start, and tells nothing.
+// readBase reads a log as it was at the start, and reports nothing.
 func (w *watcher) readBase(ctx context.Context, f *followed) error {
 	// Read already, not there at the start, or empty then.
 	if f.dec != nil || f.base.Generation == "" || f.base.Size == 0 {
@@ -38,7 +37,7 @@ func (w *watcher) readBase(ctx context.Context, f *followed) error {
 	if err != nil && stops(ctx, err) {
 		return err
 	}
-	return nil // what is wrong with it is told when it changes
+	return nil // its problems are reported when it changes
 }
 
 // readNow reads the log at a path that the caller asked for, if it is watched.
@@ -57,7 +56,7 @@ func (w *watcher) readNow(ctx context.Context, path string) error {
 	return nil
 }
 
-// lastEntries tells the last entries that were there at the start.
+// lastEntries reports the last entries that existed at the start.
 func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
 	type old struct {
 		f  *followed
@@ -94,7 +93,7 @@ func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
 	for _, o := range slices.Backward(list) {
 		raw, err := o.e.Raw()
 		if err != nil {
-			continue // the log changed since: that is told next
+			continue // the log has changed since: that is reported next
 		}
 		c := o.f.change(KindEntry)
 		c.Entry, c.Raw = o.e, raw

@@ -22,7 +22,7 @@ import (
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// tally counts what was told, and lets writers wait for it.
+// tally counts what was reported, and lets writers wait for it.
 type tally struct {
 	mu    sync.Mutex
 	times map[string]int
@@ -44,14 +44,14 @@ func (c *tally) channel(id string) chan struct{} {
 	return c.wait[id]
 }
 
-// seen is closed when the entry was told.
+// seen returns a channel that is closed when the entry was reported.
 func (c *tally) seen(id string) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.channel(id)
 }
 
-// missing returns the entries that were not told yet.
+// missing returns the entries that were not reported yet.
 func (c *tally) missing() (list []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *tally) missing() (list []string) {
 	return list
 }
 
-// scribe is a program that writes a log in every way there is.
+// scribe is a program that writes a log in all possible ways.
 type scribe struct {
 	h      *home
 	name   string
@@ -121,8 +121,7 @@ func (s *scribe) append(n int) {
 	}
 }
 
-// step changes the log. It takes bytes away only after they were told: a file that comes and goes between two looks cannot
-// be read.
+// step changes the log. It removes bytes only after they were reported: a file that comes and goes between two looks cannot be read.
 func (s *scribe) step() {
 	switch s.rnd.IntN(12) {
 	case 0: // another file with the same entries and more
@@ -161,7 +160,7 @@ func (s *scribe) step() {
 	}
 }
 
-// Writers change logs in every way at once: every entry is told exactly once.
+// Writers change logs in all ways at once: every entry is reported exactly once.
 func TestStress(t *testing.T) {
 	steps := 80
 	if testing.Short() {
@@ -176,7 +175,7 @@ func TestStress(t *testing.T) {
 			scribes = append(scribes, s)
 		}
 		scribes[0].open()
-		count.told(scribes[0].last()) // it is there before the start
+		count.told(scribes[0].last()) // the entry exists before the start
 		v := start(h, watch.Options{})
 		v.want("start 1")
 		var writing sync.WaitGroup
@@ -231,7 +230,7 @@ func (v *viewer) tell(count *tally, c watch.Change) {
 	}
 }
 
-// noneLeft fails the test if a goroutine of a watch goes on after its end.
+// noneLeft fails the test if a goroutine of a watch still runs after its end.
 func noneLeft(t *testing.T) {
 	t.Helper()
 	stacks := make([]byte, 1<<20)
@@ -247,8 +246,8 @@ func noneLeft(t *testing.T) {
 
 func TestMain(m *testing.M) { killtest.Main(m, childWriter) }
 
-// childWriter is "number path". It appends messages to the log until it is killed, and prints the id of each one that was
-// written.
+// childWriter runs in a child process; args are "number path". It appends messages to the log until it is killed, and prints the id of each
+// message that was written.
 func childWriter(args string) error {
 	var number int
 	var path string
@@ -282,7 +281,7 @@ func childWriter(args string) error {
 	}
 }
 
-// Writers are killed while they write, and others go on. Every entry of the log is told once.
+// Writers are killed while they write, and others continue. Every entry of the log is reported once.
 func TestKilledWriters(t *testing.T) {
 	t.Parallel()
 	rounds := 4

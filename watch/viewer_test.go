@@ -45,13 +45,13 @@ func (h *home) swap(name, text string) {
 type viewer struct {
 	*home
 	changes chan watch.Change
-	tick    chan time.Time // nil: no looks
+	tick    chan time.Time // nil: no periodic looks
 	cancel  context.CancelFunc
 	ended   chan struct{}
 	err     error
 }
 
-// bothWays runs a test with hints and without looks, and with looks and without hints.
+// bothWays runs a test once with hints and without periodic looks, and once the other way round.
 func bothWays(t *testing.T, test func(t *testing.T, start func(h *home, opt watch.Options) *viewer)) {
 	for _, polled := range []bool{false, true} {
 		name := map[bool]string{false: "hints", true: "looks"}[polled]
@@ -69,7 +69,7 @@ func view(h *home, opt watch.Options, polled bool) *viewer {
 	return viewLooking(h, opt, polled)
 }
 
-// viewLooking is view with looks, whether there are hints or not. opt.After is called before each look.
+// viewLooking is view with periodic looks, with or without hints. opt.After is called before each look.
 func viewLooking(h *home, opt watch.Options, looks bool) *viewer {
 	h.Helper()
 	v := &viewer{home: h, changes: make(chan watch.Change), ended: make(chan struct{})}
@@ -125,7 +125,7 @@ func (v *viewer) next() watch.Change {
 	}
 }
 
-// describe is a Change in short.
+// describe returns a short text for a Change.
 func describe(c watch.Change) string {
 	name := strings.TrimSuffix(filepath.Base(c.Path), ".jsonl")
 	switch c.Kind {
@@ -149,7 +149,7 @@ func (v *viewer) want(list ...string) {
 	}
 }
 
-// again appends a message to a.jsonl and wants it to be told next.
+// again appends a message to a.jsonl and expects it as the next change.
 func (v *viewer) again(id string) watch.Change {
 	v.Helper()
 	v.add(garden+"a.jsonl", messageLine(id))

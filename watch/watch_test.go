@@ -48,7 +48,7 @@ func TestTellsWhatIsAppended(t *testing.T) {
 	})
 }
 
-// TestPromptIsTheUsers: what an agent says in the user's name does not stand for the session.
+// TestPromptIsTheUsers: text that an agent wrote in the user's name is not the session's prompt.
 func TestPromptIsTheUsers(t *testing.T) {
 	said := func(text string) string {
 		return fmt.Sprintf(`{"timestamp":"2026-02-16T10:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":%q}]}}`+"\n", text)
@@ -119,7 +119,7 @@ func TestWaitsForWholeRecords(t *testing.T) {
 	})
 }
 
-// A very long record that comes in many pieces is told when it has ended.
+// A very long record that comes in many pieces is reported when it has ended.
 func TestLongRecord(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
@@ -131,7 +131,7 @@ func TestLongRecord(t *testing.T) {
 		for i := 0; len(long) > 0; i++ {
 			n := min(len(long), 300_000)
 			h.add(garden+"a.jsonl", long[:n])
-			if long = long[n:]; len(long) > 0 { // so that each piece is looked at
+			if long = long[n:]; len(long) > 0 { // so that each piece is seen
 				h.add(garden+"b.jsonl", messageLine(fmt.Sprint("b", i)))
 				v.want(fmt.Sprint("b b", i))
 			}
@@ -166,7 +166,7 @@ func TestReplacedTruncatedRemoved(t *testing.T) {
 		h.Must(os.Truncate(h.At(name), int64(len(sessionLine("a")+messageLine("a2")))))
 		v.want("a truncated")
 		v.again("a4")
-		h.add(name, messageLine("a3")) // it was told before
+		h.add(name, messageLine("a3")) // it was reported before
 		v.again("a5")
 		h.Must(os.Remove(h.At(name)))
 		v.want("a removed")
@@ -194,7 +194,7 @@ func TestFolderRemoved(t *testing.T) {
 	})
 }
 
-// A program that rotates logs appends to one, moves it away and begins another. What was appended last is told.
+// A program that rotates logs appends to one, moves it away and begins another. The last appended entry is reported.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -211,8 +211,8 @@ func TestRotation(t *testing.T) {
 	v.want("a b2", "a removed")
 }
 
-// If logs are moved to names that are watched, too, no entry is told twice: neither those of the first session, nor those
-// of one that took its place.
+// If logs are moved to names that are watched, too, no entry is reported twice: neither those of the first session, nor those of a session
+// that took its place.
 func TestRotationInSight(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)
@@ -321,7 +321,7 @@ func TestLastEntries(t *testing.T) {
 	v.again("a4")
 }
 
-// A problem with what is written is told once and ends nothing.
+// A problem with written data is reported once and ends nothing.
 func TestProblems(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)

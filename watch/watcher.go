@@ -17,7 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// watcher is one Watch. Only the hints are touched by other goroutines than the one that runs the loop over the changes.
+// watcher is one Watch. Only hints is used by other goroutines than the one that runs the loop over the changes.
 type watcher struct {
 	m       *place.Machine
 	opt     Options
@@ -28,23 +28,23 @@ type watcher struct {
 	wake    chan struct{} // there are hints
 	start   time.Time
 	seed    maphash.Seed
-	looks   int             // looks at all sources so far
-	every   int             // a source that gives hints is part of every so many looks
-	pass    int             // lists so far
+	looks   int             // number of looks at all sources so far
+	every   int             // a source that gives hints is checked in one of so many looks
+	pass    int             // number of lists so far
 	holding []*followed     // logs held open, the one held longest first
 	gone    []*followed     // logs that are removed, the one removed first first
-	entries int             // that are known of these
-	said    map[string]bool // problems told that belong to no log
+	entries int             // number of known entries of these
+	said    map[string]bool // problems of no particular log that were reported
 }
 
-// errLeft is returned through all calls when the loop over the changes ended.
+// errLeft is returned through all calls once the loop over the changes has ended.
 var errLeft = errors.New("the loop over the changes ended")
 
 const (
 	lookEvery = 2 * time.Second
-	// looksHinted is how many intervals lie between two looks at a source that gives hints: a minute.
+	// looksHinted is how many intervals are between two looks at a source that gives hints: a minute.
 	looksHinted = 30
-	// share is the part of the time that looking may take, as a divisor.
+	// share is the part of the time that looks may take, as a divisor.
 	share = 100
 )
 
@@ -66,7 +66,7 @@ func newWatcher(m *place.Machine, opt Options, yield func(Change, error) bool) *
 	return w
 }
 
-// emit tells a change. Once the loop over the changes ended, yield must not be called again: Go panics.
+// emit yields a change. Once the loop over the changes has ended, yield must not be called again: Go panics.
 func (w *watcher) emit(c Change) error {
 	if !w.left && !w.yield(c, nil) {
 		w.left = true
@@ -77,7 +77,7 @@ func (w *watcher) emit(c Change) error {
 	return nil
 }
 
-// problem tells once what is wrong with no log in particular.
+// problem reports a problem that concerns no particular log, once.
 func (w *watcher) problem(ctx context.Context, path string, err error) error {
 	if stops(ctx, err) {
 		return err
@@ -89,12 +89,12 @@ func (w *watcher) problem(ctx context.Context, path string, err error) error {
 	return w.emit(Change{Kind: KindProblem, Path: path, Err: err})
 }
 
-// stops reports whether an error ends the watch, rather than being about one log.
+// stops reports whether an error ends the watch, as opposed to an error of one log.
 func stops(ctx context.Context, err error) bool {
 	return errors.Is(err, errLeft) || errors.Is(err, backend.ErrClosed) || ctx.Err() != nil
 }
 
-// close ends the hints first, so that none comes for a log that is closed. The backends belong to the machine.
+// close ends the hints first, so that none comes for a closed log. The backends belong to the machine.
 func (w *watcher) close() {
 	for _, src := range w.sources {
 		if src.watch != nil {
@@ -106,7 +106,7 @@ func (w *watcher) close() {
 	}
 }
 
-// begin opens the places, finds out what is there, and tells that it did.
+// begin opens the places, finds out what is there, and yields KindStart.
 func (w *watcher) begin(ctx context.Context) error {
 	// Before anything is listed: an entry with a later time counts as new.
 	w.start = w.opt.Clock()
@@ -118,7 +118,7 @@ func (w *watcher) begin(ctx context.Context) error {
 		return err
 	}
 	sessions := w.followed()
-	// With AllEntries follow reads and tells all of them, in order.
+	// With AllEntries, follow reads and reports all of them, in order.
 	if w.opt.Last != AllEntries {
 		if err := w.readNewest(ctx, sessions); err != nil {
 			return err
@@ -175,8 +175,8 @@ func (w *watcher) add(src *source) {
 	}
 }
 
-// baselines notes what each log is now: whatever is written from here on is told. Problems with folders are returned,
-// since nothing is told before the start.
+// baselines records the present state of each log: everything that is written from here on is reported. Problems with folders are returned,
+// since nothing is reported before the start.
 func (w *watcher) baselines(ctx context.Context) (problems []error, err error) {
 	for _, src := range w.sources {
 		for log, err := range src.b.List(ctx, src.only) {
@@ -204,13 +204,13 @@ func (w *watcher) baselines(ctx context.Context) (problems []error, err error) {
 	return problems, nil
 }
 
-// elsewhere marks the logs of other working directories than the one that is wanted. Only their ends are read.
+// elsewhere marks the logs of working directories other than the wanted one. It reads only their ends.
 func (w *watcher) elsewhere(ctx context.Context, src *source) error {
 	if w.opt.CWD == "" || src.only != "" {
 		return nil
 	}
 	if w.opt.Here != nil && w.opt.Dialect == nil {
-		// After the logs were listed: it knows all of them.
+		// After the logs were listed: here then knows all of them.
 		here, err := w.opt.Here(ctx)
 		if err != nil {
 			return err
@@ -228,7 +228,7 @@ func (w *watcher) elsewhere(ctx context.Context, src *source) error {
 		f.elsewhere = true
 	}
 	w.m.PeekAll(ctx, src.b, rows, place.ListOptions{Dialect: w.opt.Dialect})
-	names := map[string]string{} // in the backend, by path
+	names := map[string]string{} // names in the backend, by path
 	for i := range rows {
 		r := &rows[i]
 		names[r.Path], r.Log.Name = r.Log.Name, src.inSource(r.Log.Name)
@@ -240,7 +240,7 @@ func (w *watcher) elsewhere(ctx context.Context, src *source) error {
 	return nil
 }
 
-// addLog begins to follow a log. Without a base all that it holds is new.
+// addLog begins to follow a log. Without a base all of its content is new.
 func (w *watcher) addLog(src *source, name string) *followed {
 	f := &followed{src: src, Location: place.Location{Backend: src.b, Name: name, Path: src.path(name)}}
 	f.tail = logtree.Tail{Backend: src.b, At: backend.Log{Name: name}, Wait: true}
@@ -288,12 +288,12 @@ func (w *watcher) loop(ctx context.Context) error {
 	}
 }
 
-// hinted follows what the backends told of.
+// hinted follows the logs that the backends reported.
 func (w *watcher) hinted(ctx context.Context) error {
 	for _, src := range w.sources {
 		names, errs := src.hints.take()
 		for _, err := range errs {
-			src.hinted, src.failed = false, true // something is not told any more
+			src.hinted, src.failed = false, true // something is not reported any more
 			err = fmt.Errorf("%w; changes are looked for every %v instead", err, w.opt.Interval)
 			if err := w.problem(ctx, src.dir, err); err != nil {
 				return err
@@ -302,7 +302,7 @@ func (w *watcher) hinted(ctx context.Context) error {
 		for _, name := range names {
 			var err error
 			switch {
-			// A folder: hints were lost, or it is new and was not watched when logs came into it.
+			// A folder: hints were lost, or the folder is new and was not watched when logs came into it.
 			case name == "" || strings.HasSuffix(name, "/"):
 				err = w.list(ctx, src, name)
 			case src.owns(name):
@@ -316,8 +316,8 @@ func (w *watcher) hinted(ctx context.Context) error {
 	return nil
 }
 
-// look looks at the sources. Those that give hints are looked at less often. One without logs may be a folder that does not
-// exist yet, of which no backend gives hints. A backend whose hints failed is asked again as rarely.
+// look checks the sources. Those that give hints are checked less often. A source without logs may be a folder that does not exist yet, for
+// which no backend gives hints. A backend whose hints failed is asked again equally rarely.
 func (w *watcher) look(ctx context.Context) error {
 	w.looks++
 	for _, src := range w.sources {
@@ -347,7 +347,7 @@ func (w *watcher) touch(ctx context.Context, src *source, name string) error {
 	return w.follow(ctx, f)
 }
 
-// list finds out which logs with that prefix changed, came or went.
+// list finds out which logs with that prefix changed, appeared or disappeared.
 func (w *watcher) list(ctx context.Context, src *source, prefix string) error {
 	if src.only != "" {
 		if f := src.logs[src.only]; f != nil && !f.gone {
@@ -375,7 +375,7 @@ func (w *watcher) list(ctx context.Context, src *source, prefix string) error {
 			f = w.addLog(src, log.Name)
 		}
 		f.pass = w.pass
-		// What failed the last time is tried again even if nothing changed: a permission may have been granted.
+		// What failed the last time is tried again even if nothing changed: permission may have been granted.
 		if f.listed != log || f.failure != "" || f.gone {
 			f.listed = log
 			list = append(list, f)
@@ -384,7 +384,7 @@ func (w *watcher) list(ctx context.Context, src *source, prefix string) error {
 	if prefix == src.only || count > 0 {
 		src.empty = count == 0
 	}
-	// What is gone is told first: it may come again under another name.
+	// Removed logs are reported first: a log may come back under another name.
 	for _, f := range slices.Concat(w.missing(src, prefix), list) {
 		if err := w.follow(ctx, f); err != nil {
 			return err

@@ -1,5 +1,5 @@
-// Package browser drives a real browser (Debian's chromium) in tests: it opens pages, presses keys, waits for what they do,
-// and collects what a page must never do: break the content policy, throw an exception, or ask another host.
+// Package browser drives a real browser (Debian's chromium) in tests: it opens pages, presses keys, waits for the effects, and collects
+// violations: of the content policy, uncaught exceptions, and requests to other hosts.
 package browser
 
 import (
@@ -48,8 +48,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Start starts a browser, which ends with the test unless it is that of Main. The test is skipped if there is none; with
-// TREELINE_CI set it fails.
+// Start starts a browser, which ends with the test unless it is that of Main. If there is none, the test is skipped; with TREELINE_CI set
+// it fails.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -102,18 +102,18 @@ func start(path string) (b *Browser, end func(), err error) {
 	return &Browser{ctx: ctx}, end, nil
 }
 
-// Look is how a page is looked at.
+// Look describes the window of a page.
 type Look struct {
-	// Width and Height are those of the window; 0 is 1280 × 900.
+	// Width and Height are the size of the window; 0 means 1280 × 900.
 	Width, Height int64
 	Phone, Dark   bool
-	// Print: as it is on paper.
+	// Print: the page as printed on paper.
 	Print bool
 	// NoScript turns JavaScript off.
 	NoScript bool
 }
 
-// Tab is a page in a window of its own. A method that cannot do what it is asked to fails the test.
+// Tab is a page in a window of its own. A method that fails ends the test.
 type Tab struct {
 	t   testing.TB
 	ctx context.Context
@@ -194,8 +194,8 @@ func (tab *Tab) fault(s string) {
 	tab.faults = append(tab.faults, s)
 }
 
-// Faults are the violations of the content policy, the uncaught exceptions, the errors on the console, and the requests to
-// other hosts until now.
+// Faults returns the violations of the content policy, the uncaught exceptions, the errors on the console, and the requests to other hosts
+// so far.
 func (tab *Tab) Faults() []string {
 	tab.mu.Lock()
 	defer tab.mu.Unlock()
@@ -219,7 +219,7 @@ func (tab *Tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	tab.must(what, chromedp.Do(ctx, actions...))
 }
 
-// Open goes to an address and waits until the page is loaded. From then on the page may ask no other host.
+// Open goes to an address and waits until the page is loaded. From then on the page may not contact another host.
 func (tab *Tab) Open(address string) {
 	tab.t.Helper()
 	u, err := url.Parse(address)
@@ -240,7 +240,7 @@ func (tab *Tab) Click(selector string) {
 }
 
 // Press presses the keys of a text, one after the other, in the element that has the focus; "\r" is Enter, "\x1b" Escape. A key whose event
-// the page takes for itself types nothing.
+// the page handles itself types nothing.
 func (tab *Tab) Press(keys string) {
 	tab.t.Helper()
 	ctx, cancel := context.WithTimeout(tab.ctx, patience)
@@ -261,7 +261,7 @@ func (tab *Tab) Press(keys string) {
 	}
 }
 
-// Wait waits until a JavaScript expression is true. It survives a page that is left meanwhile.
+// Wait waits until a JavaScript expression is true, even if the page is left meanwhile.
 func (tab *Tab) Wait(expression string) {
 	tab.t.Helper()
 	ctx, cancel := context.WithTimeout(tab.ctx, patience)
@@ -290,10 +290,10 @@ func (tab *Tab) Eval(expression string) string {
 	return s
 }
 
-// Address is that of the page, with its fragment.
+// Address returns the address of the page, with its fragment.
 func (tab *Tab) Address() string { tab.t.Helper(); return tab.Eval("location.href") }
 
-// Text is the visible text of the page.
+// Text returns the visible text of the page.
 func (tab *Tab) Text() string { tab.t.Helper(); return tab.Eval("document.body.innerText") }
 
 // Screenshot writes a picture of the window, small enough for a repository.

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// fewColours reduces a PNG to 256 colours: the most frequent one of each of 128 shades, and the most frequent of the others. The
-// rest, at the edges of letters, becomes the nearest of these. That halves the size of a page of text.
+// fewColours reduces a PNG to 256 colours: the most frequent one of each of 128 shades, and the most frequent of the others. The rest, at
+// the edges of letters, becomes the nearest of these. That halves the size of a page of text.
 func fewColours(picture []byte) ([]byte, error) {
 	from, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
@@ -23,7 +23,7 @@ func fewColours(picture []byte) ([]byte, error) {
 			counts[from.At(x, y)]++
 		}
 	}
-	order := func(a, b color.Color) int { // the same picture gives the same file
+	order := func(a, b color.Color) int { // the same picture must become the same file
 		ar, ag, ab, _ := a.RGBA()
 		br, bg, bb, _ := b.RGBA()
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(ar, br), cmp.Compare(ag, bg), cmp.Compare(ab, bb))

@@ -3,8 +3,8 @@
 //
 //	go run ./internal/dependencies -o docs/dependencies.md
 //
-// The size is that of a module's symbols (code and data) in a program for Linux. The time is what its packages do before main on this
-// machine, each the least of 30 starts. Both are measured each time.
+// The size is that of a module's symbols (code and data) in a program for Linux. The time is what its packages take before main on this
+// machine, each the least of 30 starts. Both are measured at each run.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// reasons say why go.mod names a module directly. The others are there because one of these needs them.
+// reasons are why go.mod names a module directly. The others are there because one of these needs them.
 var reasons = map[string]string{
 	"charm.land/bubbletea/v2":                "the terminal program: keys, mouse, frames, resizing",
 	"charm.land/lipgloss/v2":                 "colours and frames of the terminal program",
@@ -105,7 +105,7 @@ no module owns alone. The column *size* has code and data. The column *start* ha
 	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
 }
 
-// why is the reason, or which modules import it.
+// why returns the reason, or which modules import it.
 func (m *module) why() string {
 	text := reasons[m.Path]
 	if m.Indirect {
@@ -138,7 +138,7 @@ func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
 func mb(bytes int64) float64 { return float64(bytes) / 1e6 }
 
-// run runs a command with one more variable and returns its output and what it says on stderr.
+// run runs a command with one more environment variable and returns its output and its stderr.
 func run(env, name string, args ...string) (stdout, stderr []byte, err error) {
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), strings.Fields(env)...)

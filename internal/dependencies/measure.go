@@ -12,7 +12,7 @@ import (
 // starts is how often the program is started to measure initialisation.
 const starts = 30
 
-// totals are those of the whole program for Linux on amd64, in bytes of its file without symbols, and its start here.
+// totals are the sizes of the whole program for Linux on amd64, in bytes of its file without symbols, and its start time here.
 type totals struct {
 	golang                        string
 	program, lines, modules, self int64
@@ -68,7 +68,7 @@ func addSizes(modules map[string]*module, program string, t *totals) error {
 		}
 	}
 	for _, s := range f.Sections {
-		if s.Flags&elf.SHF_ALLOC != 0 && s.Type != elf.SHT_NOBITS { // what is left without symbols
+		if s.Flags&elf.SHF_ALLOC != 0 && s.Type != elf.SHT_NOBITS { // sections that remain without symbols
 			t.program += int64(s.Size)
 			if s.Name == ".gopclntab" {
 				t.lines = int64(s.Size)
@@ -81,7 +81,7 @@ func addSizes(modules map[string]*module, program string, t *totals) error {
 // self is this module.
 const self = "github.com/treeline-dev/treeline"
 
-// packageOf is the path in the name of a symbol: that up to the first dot after the last slash. Type parameters name other packages.
+// packageOf returns the path in the name of a symbol: up to the first dot after the last slash. Type parameters name other packages.
 func packageOf(symbol string) string {
 	symbol, _, _ = strings.Cut(symbol, "[")
 	symbol, _, _ = strings.Cut(symbol, "(")
@@ -90,7 +90,7 @@ func packageOf(symbol string) string {
 	return symbol[:slash] + strings.ReplaceAll(last, "%2e", ".")
 }
 
-// ownerOf is the module of a package.
+// ownerOf returns the module of a package.
 func ownerOf(modules map[string]*module, path string) *module {
 	for path != "" {
 		if m := modules[path]; m != nil {

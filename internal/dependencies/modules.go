@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// module is one that go.mod names.
+// module is a module that go.mod names.
 type module struct {
 	Path, Version string
 	Indirect      bool
 
 	licence   string
 	where     use
-	importers []string // modules whose packages import one of this
+	importers []string // modules with packages that import one of this module
 	size      int64
 	start     time.Duration
 }
@@ -52,7 +52,7 @@ func required() (map[string]*module, error) {
 	return modules, nil
 }
 
-// listed is a package as "go list" tells it.
+// listed is a package as "go list" prints it.
 type listed struct {
 	ImportPath string
 	Imports    []string
@@ -76,7 +76,7 @@ func packages(env string, args ...string) (list []listed, err error) {
 	}
 }
 
-// findUses says of each module where it is linked, which others import it, and its licence.
+// findUses finds for each module where it is linked, which modules import it, and its licence.
 func findUses(modules map[string]*module) error {
 	const program = "./cmd/treeline"
 	systems := []string{"GOOS=linux", "GOOS=darwin", "GOOS=windows"}
@@ -89,7 +89,7 @@ func findUses(modules map[string]*module) error {
 		if err != nil {
 			return err
 		}
-		owner := map[string]string{} // of a package
+		owner := map[string]string{} // owner of each package
 		for _, p := range list {
 			if p.Module != nil {
 				owner[p.ImportPath] = p.Module.Path
@@ -127,7 +127,7 @@ func findUses(modules map[string]*module) error {
 	return licencesOfRest(modules)
 }
 
-// importers notes which modules import which.
+// importers records which modules import which.
 func importers(modules map[string]*module, list []listed, owner map[string]string) {
 	for _, p := range list {
 		from := owner[p.ImportPath]
@@ -165,7 +165,7 @@ func licencesOfRest(modules map[string]*module) error {
 	return nil
 }
 
-// licence names the licence in a folder by sentences that only this one has.
+// licence identifies the licence in a folder by sentences that only this licence has.
 func licence(dir string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "[LC][IO][CP][EY][NI]*"))
 	if err != nil {
@@ -183,7 +183,7 @@ func licence(dir string) (string, error) {
 	return "", fmt.Errorf("%s: no licence that is known here", dir)
 }
 
-// nameOf is the SPDX name of a licence. Several texts in one file are all named.
+// nameOf returns the SPDX name of a licence. Several texts in one file are all named.
 func nameOf(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	var names []string

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Op says what became of a line.
+// Op is what happens to a line.
 type Op uint8
 
 // The ops.
@@ -27,10 +27,10 @@ type Line struct {
 
 // Hunk is a stretch of changed lines with the lines around them.
 type Hunk struct {
-	// OldLine and NewLine are the numbers of the first line in the old and in the new text, from 1. Both are 0 where only a
-	// piece of the text is known. A text without lines has line 0.
+	// OldLine and NewLine are the numbers of the first line in the old and in the new text, from 1. Both are 0 if only a piece of the text
+	// is known. A text without lines has line 0.
 	OldLine, NewLine int
-	// Section is what a patch says about the place, such as the name of a function; "" for nothing.
+	// Section is the place according to the patch, such as the name of a function; "" if it names none.
 	Section string
 	Lines   []Line
 }
@@ -68,8 +68,8 @@ func (h Hunk) Texts() (before, after string) {
 	return b.String(), a.String()
 }
 
-// Compare returns the changes from one text to another, each with up to context lines before and after it. It gives none for
-// equal texts. Of texts that differ in very many places the result is right but not the shortest.
+// Compare returns the changes from one text to another, each with up to context lines before and after it. It returns none for equal texts.
+// For texts that differ in very many places the result is correct but not the shortest.
 func Compare(before, after string, context int) []Hunk {
 	if before == after {
 		return nil
@@ -87,7 +87,7 @@ func Compare(before, after string, context int) []Hunk {
 		h.add(Removed, a[c.a:c.a+c.removed])
 		h.add(Added, b[c.b:c.b+c.added])
 		i = c.a + c.removed
-		// As far as the context reaches. Where the next change is nearer, it goes on in this hunk.
+		// As far as the context extends. If the next change is nearer, it continues this hunk.
 		end := min(i+context, len(a), i+c.same)
 		h.add(Same, a[i:end])
 		i = end
@@ -98,7 +98,7 @@ func Compare(before, after string, context int) []Hunk {
 	return hunks
 }
 
-// number sets a line number to that of the line before, where the hunk has no lines of a text.
+// number sets a line number to that of the line before if the hunk has no lines of that text.
 func (h *Hunk) number() {
 	before, after := h.Texts()
 	if before == "" {
@@ -125,8 +125,7 @@ func split(text string) []string {
 	return lines
 }
 
-// Append writes hunks in the form of a unified diff, without the two lines that name the files. Hunks without line numbers
-// have "@@" alone.
+// Append writes hunks as a unified diff, without the two lines that name the files. Hunks without line numbers begin with "@@" alone.
 func Append(dst []byte, hunks []Hunk) []byte {
 	for _, h := range hunks {
 		dst = append(dst, "@@"...)

@@ -82,7 +82,7 @@ func TestApplyGivesTheOtherText(t *testing.T) {
 		if err != nil || got != b {
 			t.Fatalf("round %d: %v\nfrom %q\nto   %q\ngot  %q\n%s", n, err, a, b, got, Append(nil, hunks))
 		}
-		// As a patch it says the same.
+		// As a patch it is the same.
 		if len(hunks) > 0 {
 			text := append([]byte("--- a/f\n+++ b/f\n"), Append(nil, hunks)...)
 			files := ParsePatch(string(text))
@@ -129,7 +129,7 @@ func TestShortest(t *testing.T) {
 	}
 }
 
-// longestCommon is the length of the longest common subsequence, by the book.
+// longestCommon returns the length of the longest common subsequence, by the textbook algorithm.
 func longestCommon(a, b []string) int {
 	table := make([][]int, len(a)+1)
 	for i := range table {
@@ -147,7 +147,8 @@ func longestCommon(a, b []string) int {
 	return table[0][0]
 }
 
-// apply makes the changes of hunks in a text, to check what Compare gives. The hunks have line numbers and are in order. Every line that stays or goes must be in the text.
+// apply applies hunks to a text, to check the result of Compare. The hunks have line numbers and are in order. Every line that stays or is
+// removed must be in the text.
 func apply(text string, hunks []Hunk) (string, error) {
 	lines := split(text)
 	var out strings.Builder
@@ -174,7 +175,7 @@ func apply(text string, hunks []Hunk) (string, error) {
 	return out.String(), nil
 }
 
-// Two texts of 100,000 lines that have nothing, or the same few lines, in common must not take long.
+// Comparing two texts of 100,000 lines that have no lines, or the same few lines, in common must not take long.
 func TestCompareIsBounded(t *testing.T) {
 	var a, b strings.Builder
 	for i := range 100_000 {

@@ -11,8 +11,8 @@ type change struct{ a, removed, b, added, same int }
 // match is a stretch of equal lines.
 type match struct{ a, b, n int }
 
-// changes compares two lists of lines. It takes lines that occur once in each list as fixed points, as far as they are in
-// order, and looks for the shortest change between two of them.
+// changes compares two lists of lines. Lines that occur once in each list, and in the same order, are fixed points; between two of these it
+// looks for the shortest change.
 func changes(a, b []string) []change {
 	x, y := intern(a, b)
 	c := comparison{a: x, b: y}
@@ -22,7 +22,7 @@ func changes(a, b []string) []change {
 	at, bt := head, head
 	for _, m := range unique(x[head:len(x)-tail], y[head:len(y)-tail]) {
 		i, k := head+m.a, head+m.b
-		if i < at || k < bt { // the stretch before it grew over it
+		if i < at || k < bt { // the stretch before it has extended over it
 			continue
 		}
 		c.between(at, i, bt, k)
@@ -54,7 +54,7 @@ func (c *comparison) match(a, b, n int) {
 	c.matches = append(c.matches, match{a, b, n})
 }
 
-// changes returns what lies between the stretches of equal lines.
+// changes returns the differences between the stretches of equal lines.
 func (c *comparison) changes() (list []change) {
 	at, bt := 0, 0
 	add := func(a, b int) {
@@ -73,7 +73,7 @@ func (c *comparison) changes() (list []change) {
 	return list
 }
 
-// intern gives each different line a number.
+// intern assigns a number to each different line.
 func intern(a, b []string) (x, y []int32) {
 	ids := make(map[string]int32, len(a))
 	number := func(lines []string) []int32 {
@@ -160,8 +160,8 @@ func unique(a, b []int32) []match {
 	return out
 }
 
-// mostEdits bounds the search for the shortest change. What differs more is replaced as a whole: the search takes time and
-// memory with the square of the number of edits.
+// mostEdits bounds the search for the shortest change. Larger differences are replaced as a whole: the search takes time and memory with
+// the square of the number of edits.
 const mostEdits = 400
 
 // between finds equal lines of a[a0:a1] and b[b0:b1] by the algorithm of Myers: the furthest points that are reached with d
@@ -198,7 +198,7 @@ func (c *comparison) between(a0, a1, b0, b1 int) {
 	}
 }
 
-// walkBack follows the trace from its end and notes the equal lines.
+// walkBack follows the trace from its end and records the equal lines.
 func (c *comparison) walkBack(trace [][]int32, x, y, a0, b0 int) {
 	var found []match
 	for d := len(trace) - 1; d >= 0; d-- {

@@ -8,7 +8,7 @@ import (
 // File is what a patch does to one file.
 type File struct {
 	Path string
-	// From is the path before, where the file was renamed; otherwise "".
+	// From is the old path if the file was renamed; otherwise "".
 	From         string
 	New, Deleted bool
 	Hunks        []Hunk
@@ -24,8 +24,8 @@ const (
 	moveTo     = "*** Move to: "
 )
 
-// ParsePatch reads the first patch in a text: one that begins with "*** Begin Patch", or a unified diff. What stands around
-// it, such as a command, is passed over. It gives none where the text has no patch.
+// ParsePatch reads the first patch in a text: one that begins with "*** Begin Patch", or a unified diff. It skips text around the patch,
+// such as a command. It returns none if the text has no patch.
 func ParsePatch(text string) []File {
 	if at := strings.Index(text, beginPatch); at >= 0 && (at == 0 || strings.ContainsAny(text[at-1:at], "\n'\" ")) {
 		return parseBegun(text[at:])
@@ -75,7 +75,7 @@ func parseBegun(text string) (files []File) {
 	return files
 }
 
-// patchLine reads a line of a hunk. One without a sign is a line that stays: editors remove the blank of an empty line.
+// patchLine reads a line of a hunk. A line without a sign is an unchanged line: editors remove the blank of an empty line.
 func patchLine(line string) Line {
 	if line == "" {
 		return Line{}
@@ -91,12 +91,11 @@ func patchLine(line string) Line {
 	return Line{Text: line}
 }
 
-// parseUnified reads a unified diff. Its hunks say how many lines they have, so that text after one is not taken for a part
-// of it.
+// parseUnified reads a unified diff. Its hunks contain their numbers of lines, so that text after a hunk is not taken for a part of it.
 func parseUnified(text string) (files []File) {
 	var file File
 	var hunk *Hunk
-	var old, now int // lines that the hunk still has
+	var old, now int // lines that are left in the hunk
 	finish := func() {
 		if len(file.Hunks) > 0 || file.From != "" && file.From != file.Path {
 			if file.From == file.Path || file.New || file.Deleted {
@@ -148,7 +147,7 @@ func parseUnified(text string) (files []File) {
 
 const nowhere = "/dev/null"
 
-// patchPath is the path in a line that names a file, without the time after it and the letter that git puts before it.
+// patchPath returns the path in a line that names a file, without the time after it and the prefix that git puts before it.
 func patchPath(s string) string {
 	s, _, _ = strings.Cut(s, "\t")
 	s = strings.TrimSpace(s)

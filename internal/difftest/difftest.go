@@ -1,4 +1,4 @@
-// Package difftest says how two values differ, for tests.
+// Package difftest describes the differences of two values, for tests.
 //
 // github.com/google/go-cmp does more. It also looks up methods by number, so that the linker keeps every exported method of every test
 // program that imports it: linking all of them took a third longer.
@@ -24,7 +24,7 @@ type Option func(*comparison)
 // EmptyIsNil makes slices and maps without elements equal to nil.
 func EmptyIsNil(c *comparison) { c.emptyIsNil = true }
 
-// Roughly makes numbers with fractions equal that differ by at most a millionth.
+// Roughly treats numbers with fractions as equal if they differ by at most a millionth.
 func Roughly(c *comparison) { c.roughly = true }
 
 // Without leaves fields out, named as "Type.Field".
@@ -32,8 +32,8 @@ func Without(fields ...string) Option {
 	return func(c *comparison) { c.without = append(c.without, fields...) }
 }
 
-// Diff returns the places where two values differ, a line or a few for each; "" if they are equal. Fields count whether they are exported
-// or not. Pointers are equal if what they point to is. Times are equal if they are the same moment. Functions are equal if both are nil.
+// Diff returns the places where two values differ, a line or a few for each; "" if they are equal. Unexported fields count, too. Pointers
+// are equal if what they point to is. Times are equal if they are the same instant. Functions are equal if both are nil.
 func Diff(want, got any, options ...Option) string {
 	c := comparison{seen: map[pointers]bool{}}
 	for _, o := range options {
@@ -46,7 +46,7 @@ func Diff(want, got any, options ...Option) string {
 	return c.out.String()
 }
 
-// most is how many places are described. The others are counted.
+// most is how many places are described. The others are only counted.
 const most = 20
 
 type comparison struct {
@@ -56,16 +56,16 @@ type comparison struct {
 	out    strings.Builder
 	places int
 	left   int
-	seen   map[pointers]bool // those that are being compared, or were
+	seen   map[pointers]bool // pairs that are being compared, or were
 }
 
-// pointers are two of one type.
+// pointers are two pointers of one type.
 type pointers struct {
 	to        reflect.Type
 	want, got uintptr
 }
 
-// differ describes a place.
+// differ describes a difference.
 func (c *comparison) differ(path, how string) {
 	if c.places++; c.places > most {
 		c.left++
@@ -131,7 +131,7 @@ func (c *comparison) fields(path string, want, got reflect.Value) {
 	}
 }
 
-// elements compares elements of the same number.
+// elements compares the elements of two lists of the same length.
 func (c *comparison) elements(path string, want, got reflect.Value) {
 	a, b := want.Len(), got.Len()
 	if want.Kind() == reflect.Slice {
@@ -162,7 +162,7 @@ func (c *comparison) elements(path string, want, got reflect.Value) {
 	}
 }
 
-// keys compares what two maps have under the same key, in the order of the keys as they are shown.
+// keys compares the values of two maps under the same keys, in the order of the keys as they are shown.
 func (c *comparison) keys(path string, want, got reflect.Value) {
 	if want.IsNil() != got.IsNil() && (want.Len()+got.Len() > 0 || !c.emptyIsNil) {
 		c.differ(path, "-"+show(want)+" +"+show(got))
@@ -188,7 +188,7 @@ func (c *comparison) keys(path string, want, got reflect.Value) {
 	}
 }
 
-// moment returns the time in a value. That of an unexported field cannot be read; it is compared as any struct.
+// moment returns the time in a value. The time in an unexported field cannot be read; it is compared as any struct.
 func moment(v reflect.Value) (time.Time, bool) {
 	if v.Type() != reflect.TypeFor[time.Time]() || !v.CanInterface() {
 		return time.Time{}, false

@@ -24,7 +24,7 @@ type outer struct {
 	Close func()
 }
 
-// Diff names each place that differs, and gives "" for equal values.
+// Diff names each place that differs, and returns "" for equal values.
 func TestDiff(t *testing.T) {
 	now := time.Now()
 	loop, other := &inner{Name: "loop"}, &inner{Name: "loop"}
@@ -71,7 +71,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// Options make a comparison less strict, and no more than they say.
+// Options make a comparison less strict, but no more than documented.
 func TestOptions(t *testing.T) {
 	x := outer{List: []inner{}, By: map[string][]inner{}, Cost: 1}
 	y := outer{Cost: 1 + 1e-7}

@@ -49,7 +49,7 @@ func fates() []crashfs.Fate {
 	return all
 }
 
-// The file system of the operating system and the one in memory give the same answers.
+// The file system of the operating system and the one in memory return the same.
 func TestBothFileSystems(t *testing.T) {
 	t.Parallel()
 	for name, fsys := range map[string]durable.FS{"os": durable.OS{}, "crashfs": nil} {
@@ -233,7 +233,7 @@ func TestCreateCrash(t *testing.T) {
 	look("after")
 }
 
-// The crashes find a missing sync.
+// The simulated crashes find a missing sync.
 func TestCrashFindsForgottenSyncs(t *testing.T) {
 	t.Parallel()
 	live := crashfs.New("/f")
@@ -280,7 +280,7 @@ func TestReplaceFaults(t *testing.T) {
 	}
 }
 
-// Without links a file is still created, and none is overwritten.
+// Without links a file is still created, and no file is overwritten.
 func TestCreateWithoutLinks(t *testing.T) {
 	t.Parallel()
 	fsys := noLinks{crashfs.New("/f")}

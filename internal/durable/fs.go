@@ -1,5 +1,5 @@
-// Package durable does every write that must survive a crash. It has a small file system interface, its implementation by
-// the operating system, and a few sequences of operations that are safe at any moment of a crash.
+// Package durable has every write that must survive a crash: a small file system interface, its implementation by the operating system, and
+// a few sequences of operations that are safe at any moment of a crash.
 //
 // # What a crash can do
 //
@@ -36,7 +36,7 @@ type FS interface {
 	Mkdir(name string, perm fs.FileMode) error
 	// Rename gives a file a new name, and replaces the file that had it.
 	Rename(from, to string) error
-	// Link gives a file a second name; fs.ErrExist if the name is taken. Some file systems cannot.
+	// Link gives a file a second name; fs.ErrExist if the name is taken. Some file systems have no links.
 	Link(from, to string) error
 	// Remove removes a name.
 	Remove(name string) error
@@ -71,9 +71,9 @@ type Mapper interface {
 
 // Shared is a File that other processes can have open at the same time.
 type Shared interface {
-	// Writers lists the other open files, of any process, that can write to this file. On Linux it sees those of
-	// processes that this one may inspect, and notices that there are others, if this File is open for reading only
-	// and belongs to the user. Other systems do not tell: the error is ErrUnsupported.
+	// Writers lists the other open files, of any process, that can write to this file. On Linux it lists those of processes that this one
+	// may inspect, and detects others, if this File is open for reading only and belongs to the user. Other systems do not tell: the error
+	// is ErrUnsupported.
 	Writers() ([]Writer, error)
 }
 
@@ -81,8 +81,7 @@ type Shared interface {
 type Writer struct {
 	// Process is its process, such as "process 4711 (omp)".
 	Process string
-	// Own says that this package opened it for appending. Such a writer takes the lock, and looks under it whether the
-	// path leads to another file.
+	// Own: this package opened it for appending. Such a writer takes the lock, and then checks whether the path leads to another file.
 	Own bool
 }
 
@@ -96,7 +95,7 @@ func FaultIn(cause any, data []byte) bool {
 	return fault.Addr() >= start && fault.Addr()-start < uintptr(len(data))
 }
 
-// Scope says what Sync makes durable.
+// Scope is what Sync makes durable.
 type Scope bool
 
 // The scopes.
@@ -142,8 +141,8 @@ type Lister interface {
 // Listed is an entry of a folder.
 type Listed struct {
 	Name string
-	// Mode is the type alone.
+	// Mode is only the type.
 	Mode fs.FileMode
-	// Info is that of a regular file. It is zero for everything else, and if the stat failed.
+	// Info is the Info of a regular file. It is zero for everything else, and if the stat failed.
 	Info Info
 }

@@ -53,7 +53,7 @@ const (
 
 // appendListed parses the records of the kernel, without "." and "..".
 func appendListed(list []Listed, dir string, fd int, buf []byte) []Listed {
-	text := string(buf) // all names are parts of it: one allocation for each would cost as much as its stat
+	text := string(buf) // all names are parts of it: an allocation per name would cost as much as its stat
 	for len(buf) > direntName {
 		size := int(binary.NativeEndian.Uint16(buf[direntLength:]))
 		if size <= direntName || size > len(buf) {
@@ -78,7 +78,7 @@ func appendListed(list []Listed, dir string, fd int, buf []byte) []Listed {
 			l.Mode = fs.ModeDir
 		case syscall.DT_LNK:
 			l.Mode = fs.ModeSymlink
-		case syscall.DT_UNKNOWN: // some file systems do not tell
+		case syscall.DT_UNKNOWN: // some file systems do not report the type
 			if info, err := os.Lstat(dir + string(name)); err == nil {
 				l.Mode = info.Mode().Type()
 			}

@@ -60,10 +60,10 @@ func OpenRegular(name string) (*os.File, error) {
 	return f, nil
 }
 
-// ErrNotRegular is the error for a folder, pipe, socket or device in the place of a file.
+// ErrNotRegular is the error for a folder, pipe, socket or device where a file is expected.
 var ErrNotRegular = errors.New("it is not a regular file")
 
-// ReadRegular reads a whole file that OpenRegular opens.
+// ReadRegular reads a whole file, which it opens with OpenRegular.
 func ReadRegular(name string) ([]byte, error) {
 	f, err := OpenRegular(name)
 	if err != nil {

@@ -11,14 +11,14 @@ func mtime(st *syscall.Stat_t) int64 { return st.Mtimespec.Nano() }
 // changed is unknown: on darwin the file system decides whether a rename counts.
 func changed(*syscall.Stat_t) int64 { return 0 }
 
-// syncFile uses os.File for both scopes: on darwin fsync(2) stops at the cache of the drive, and os.File knows the call that
-// goes further. It gets a duplicate, because an os.File closes its descriptor.
+// syncFile uses os.File for both scopes: on darwin fsync(2) stops at the cache of the drive, and os.File uses the call that goes further.
+// It gets a duplicate, because an os.File closes its descriptor.
 func syncFile(fd int, _ Scope) error {
 	d, err := syscall.Dup(fd)
 	if err != nil {
 		return err
 	}
-	// Otherwise os.NewFile gives it to the poller.
+	// Otherwise os.NewFile would register it with the poller.
 	if err := syscall.SetNonblock(d, false); err != nil {
 		_ = syscall.Close(d)
 		return err
@@ -31,7 +31,7 @@ func syncFile(fd int, _ Scope) error {
 // mapWhole does not exist on darwin: pages are loaded one by one.
 const mapWhole = 0
 
-// ownMark is for Linux.
+// ownMark is only for Linux.
 const ownMark = 0
 
 // Writers implements Shared.

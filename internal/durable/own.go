@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// OpenOwn opens a file that only this program uses, such as a lock, and creates it if necessary. Another program may have put
-// a link to a file of the user in its place. A symbolic link is not followed, and a file with a second name is not opened:
-// such a name is removed, and the file is made.
+// OpenOwn opens a file that only this program uses, such as a lock, and creates it if necessary. Another program may have put a link to a
+// file of the user in its place. A symbolic link is not followed, and a file with a second name is not opened: such a name is removed, and
+// the file is made anew.
 func OpenOwn(fsys FS, path string, flag int) (File, error) {
-	for range 10 { // a program that plants links all the time is not waited for
+	for range 10 { // limited, because a program may plant links all the time
 		f, err := fsys.Open(path, flag|os.O_CREATE|NoFollow, 0o600)
 		switch {
 		case err == nil:

@@ -37,7 +37,7 @@ func TestOpenRegular(t *testing.T) {
 	}
 }
 
-// A lock or another file of our own is not opened through a link, and a link does not keep it from being made.
+// A lock or another file of our own is not opened through a link, and a link does not prevent its creation.
 func TestOpenOwn(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(victim, path string) error{
@@ -80,7 +80,7 @@ func TestOpenOwn(t *testing.T) {
 	}
 }
 
-// Planted names do not keep a file from being replaced, and are not followed.
+// Planted names do not prevent the replacement of a file, and are not followed.
 func TestTempNamesTaken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

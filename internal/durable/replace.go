@@ -13,12 +13,12 @@ import (
 	"syscall"
 )
 
-// TempPrefix begins the names of temporary files. They are in the folder of the file that they become, since a rename
-// cannot cross file systems. A crash may leave one; an old one may be removed.
+// TempPrefix is the prefix of temporary files. They are in the folder of the file that they become, since a rename cannot cross file
+// systems. A crash may leave one; an old one may be removed.
 const TempPrefix = ".treeline-tmp-"
 
-// tempTries is how many numbers a temporary file tries. If all are taken, by crashes or by another program on purpose, its
-// name is random.
+// tempTries is how many numbers are tried for the name of a temporary file. If all are taken, by crashes or intentionally by another
+// program, its name is random.
 const tempTries = 100
 
 // Replace replaces the content of a file atomically and durably: a reader, now or after a crash, finds the whole old file
@@ -29,9 +29,8 @@ func Replace(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, e
 	return ReplaceGrowing(fsys, path, perm, content, nothing)
 }
 
-// ReplaceGrowing is Replace of a file that others may append to. When content is durable it calls more, writes and syncs what
-// more returns, and calls it again until there is no more; the rename follows at once. An error of more ends it, and the old
-// file stays.
+// ReplaceGrowing is Replace of a file that other programs may append to. When content is durable, it calls more, writes and syncs the
+// result, and repeats that until more returns nothing; the rename follows at once. An error of more ends it, and the old file stays.
 func ReplaceGrowing(fsys FS, path string, perm fs.FileMode, content io.Reader, more func() ([]byte, error)) (Info, error) {
 	if old, err := fsys.Stat(path); err == nil {
 		perm = old.Mode.Perm()
@@ -50,8 +49,8 @@ func ReplaceGrowing(fsys FS, path string, perm fs.FileMode, content io.Reader, m
 	return info, fsys.SyncDir(filepath.Dir(path))
 }
 
-// Create makes a new file atomically and durably: a reader never sees a part of it. fs.ErrExist if the name is taken. If the
-// sync of the folder failed, the file is in place, as in Replace.
+// Create makes a new file atomically and durably: a reader never sees a part of it. It fails with fs.ErrExist if the name is taken. If the
+// sync of the folder fails, the file is in place, as in Replace.
 func Create(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, error) {
 	dir := filepath.Dir(path)
 	temp, info, err := stage(fsys, dir, perm, content, nothing)
@@ -80,13 +79,13 @@ func Create(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, er
 	return info, fsys.SyncDir(dir)
 }
 
-// cannotLink reports whether a file system has no links. They answer with different errors.
+// cannotLink reports whether a file system has no links. Such file systems return different errors.
 func cannotLink(err error) bool {
 	return err != nil && (errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) ||
 		errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.EINVAL))
 }
 
-// nothing is for content that does not grow.
+// nothing is more for content that does not grow.
 func nothing() ([]byte, error) { return nil, nil }
 
 // stage writes content, and then what more returns, to a temporary file in the folder and returns its path. The bytes are

@@ -45,7 +45,7 @@ func (f lateFolder) Mkdir(path string, perm fs.FileMode) error {
 	return f.FS.Mkdir(path, perm)
 }
 
-// A replacement that does not come about leaves the old file and no temporary file.
+// A replacement that fails leaves the old file and no temporary file.
 func TestReplaceFailsClean(t *testing.T) {
 	t.Parallel()
 	inner := crashfs.New("/f")
@@ -86,7 +86,7 @@ func TestMkdirAll(t *testing.T) {
 	if err := durable.MkdirAll(fsys, "/f/file", 0o700); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("a file is there: error %v, want %v", err, syscall.ENOTDIR)
 	}
-	// The other process has not synced its folder. It is durable all the same when MkdirAll returns.
+	// The other process has not synced its folder. When MkdirAll returns, the folder is durable all the same.
 	dir := filepath.Join("/f", "a", "b")
 	if err := durable.MkdirAll(lateFolder{fsys}, dir, 0o700); err != nil {
 		t.Fatalf("another process makes the folders: %v", err)

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownMark makes the flags of a file that is open for appending here unlike those of any other program: O_NOATIME and
-// O_NONBLOCK mean nothing for a regular file that is appended to. Another process sees them in /proc.
+// ownMark distinguishes the flags of a file that is open for appending here from those of any other program: O_NOATIME and O_NONBLOCK have
+// no effect on a regular file that is appended to. Another process sees them in /proc.
 const ownMark = syscall.O_NOATIME
 
-// Writers implements Shared. A read lease (fcntl(2), F_SETLEASE) is granted only while no file is open for writing, by any
-// user and in any container; it takes microseconds. If it is refused, or not to be had on this file system, /proc tells which
-// processes have the file open, and how.
+// Writers implements Shared. A read lease (fcntl(2), F_SETLEASE) is granted only while no file is open for writing, by any user and in any
+// container; it takes microseconds. If it is refused, or not available on this file system, /proc shows which processes have the file open,
+// and how.
 func (f *unixFile) Writers() ([]Writer, error) {
 	free, sure := f.leased()
 	if free {
@@ -34,7 +34,7 @@ func (f *unixFile) Writers() ([]Writer, error) {
 	return list, err
 }
 
-// leased reports whether a read lease was granted, and whether that answer is about the file.
+// leased reports whether a read lease was granted, and whether that answer is reliable.
 func (f *unixFile) leased() (free, sure bool) {
 	// A file that is open for writing here would refuse itself.
 	if flags, err := unix.FcntlInt(uintptr(f.fd), unix.F_GETFL, 0); err != nil || flags&syscall.O_ACCMODE != syscall.O_RDONLY {
@@ -44,12 +44,12 @@ func (f *unixFile) leased() (free, sure bool) {
 	if err != nil {
 		return false, err == syscall.EAGAIN
 	}
-	// Given back at once: an open for writing waits for it.
+	// Released at once: an open for writing waits for it.
 	_, _ = unix.FcntlInt(uintptr(f.fd), unix.F_SETLEASE, syscall.F_UNLCK)
 	return true, true
 }
 
-// writers looks through /proc. A process that ends meanwhile, or may not be inspected, is left out.
+// writers searches /proc. A process that ends meanwhile, or may not be inspected, is left out.
 func (f *unixFile) writers() ([]Writer, error) {
 	want, err := f.Stat()
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *unixFile) writers() ([]Writer, error) {
 			if pid == self && fd == here {
 				continue
 			}
-			// The name first: to stat a file of a network that is down would block.
+			// The name first: stat would block on a file of a network file system that is down.
 			link, err := os.Readlink(process + "/fd/" + fd)
 			if err != nil || linkBase(link) != base {
 				continue
@@ -96,7 +96,7 @@ func (f *unixFile) writers() ([]Writer, error) {
 	return list, nil
 }
 
-// linkBase is the name of the file that a link of /proc names. The kernel adds a note if the file has lost that name.
+// linkBase returns the name of the file that a link of /proc names. The kernel adds a note if the file has lost that name.
 func linkBase(link string) string { return filepath.Base(strings.TrimSuffix(link, " (deleted)")) }
 
 // openFlags reads how a file was opened.
@@ -114,7 +114,7 @@ func openFlags(fdinfo string) (flags int, ok bool) {
 	return 0, false
 }
 
-// processName is how messages call a process.
+// processName returns the name of a process in messages.
 func processName(pid string) string {
 	name, err := os.ReadFile("/proc/" + pid + "/comm")
 	if err != nil {

@@ -63,7 +63,7 @@ type Splitter struct {
 	step int   // length of the next read
 	err  error // from r
 
-	home []byte // the buffer of normal size while buf is a bigger one
+	home []byte // the buffer of normal size while buf is a larger one
 }
 
 // NewSplitter returns a Splitter for r, whose first byte has that offset.
@@ -114,8 +114,7 @@ func (s *Splitter) Next() (Record, error) {
 	}
 }
 
-// All yields what Next returns up to the end of the log. It ends after the first error, or with the cause of ctx once that is
-// done.
+// All yields what Next returns up to the end of the log. It ends after the first error, or with the cause of ctx once that is done.
 func (s *Splitter) All(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		done := ctx.Done()
@@ -191,8 +190,8 @@ func (s *Splitter) fill() {
 	s.err = io.ErrNoProgress
 }
 
-// bigger returns the buffer size for a line of which that much is read. With random access it finds the end of the line
-// first: doubling would make a buffer of up to twice the size, while the previous one is still in use.
+// bigger returns the buffer size for a line of which pending bytes are read. With random access it finds the end of the line first:
+// doubling would make a buffer of up to twice the size, while the previous one is still in use.
 func (s *Splitter) bigger(pending int) int {
 	if s.r != &s.sect || s.home == nil {
 		return 2 * pending
@@ -206,7 +205,7 @@ func (s *Splitter) bigger(pending int) int {
 			break
 		}
 		if at += int64(n); err != nil {
-			break // reading on reports it
+			break // the next read reports it
 		}
 	}
 	return pending + max(int(at-s.sect.off), 1)

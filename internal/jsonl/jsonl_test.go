@@ -184,7 +184,7 @@ func FuzzSplitLikePlain(f *testing.F) {
 	})
 }
 
-// dribble returns at most n bytes at a time.
+// dribble is a reader that returns at most n bytes at a time.
 type dribble struct {
 	in []byte
 	n  int
@@ -268,8 +268,8 @@ func BenchmarkNewlines(b *testing.B) {
 	})
 }
 
-// TestLongLineBuffer: with random access a very long line gets a buffer of its own length, terminated or not. After it the
-// normal buffer is used again.
+// TestLongLineBuffer: with random access a very long line gets a buffer of its own length, terminated or not. After that the normal buffer
+// is used again.
 func TestLongLineBuffer(t *testing.T) {
 	long := strings.Repeat("x", 11*chunk+7)
 	for name, log := range map[string]string{

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Check reports the first place where a value is not what a schema allows. A member that the schema of a struct does not name
-// is an error, although JSON Schema allows it: a document must name every member that the code writes.
+// Check reports the first place where a value violates a schema. A member that the schema of a struct does not name is an error, although
+// JSON Schema allows it: a document must name every member that the code writes.
 func (d Defs) Check(s *Schema, value []byte) error { return d.check(s, value, "value") }
 
 func (d Defs) check(s *Schema, value []byte, at string) error {
@@ -58,7 +58,7 @@ func (d Defs) check(s *Schema, value []byte, at string) error {
 	return wrong(err, value, at)
 }
 
-// wrong says which value an error is about.
+// wrong adds to an error which value it concerns.
 func wrong(err error, value []byte, at string) error {
 	if err == nil {
 		return nil
@@ -66,7 +66,7 @@ func wrong(err error, value []byte, at string) error {
 	return fmt.Errorf("%s: %.80s: %w", at, value, err)
 }
 
-// as decodes a value. Null is an error; to encoding/json it is of every type.
+// as decodes a value. Null is an error, although encoding/json accepts it for every type.
 func as[T any](value []byte) (T, error) {
 	var to *T
 	err := json.Unmarshal(value, &to)

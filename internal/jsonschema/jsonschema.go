@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Schema is what a value may be. The zero value allows everything.
+// Schema restricts values. The zero value allows everything.
 type Schema struct {
 	Ref         string             `json:"$ref,omitempty"`
 	Description string             `json:"description,omitempty"`
@@ -29,10 +29,10 @@ type Schema struct {
 // Defs are the schemas of structs by name.
 type Defs map[string]*Schema
 
-// Nullable allows null besides what s allows.
+// Nullable allows null in addition to s.
 func Nullable(s *Schema) *Schema { return &Schema{AnyOf: []*Schema{s, {Type: "null"}}} }
 
-// Name is the name of the definition that s refers to, or empty.
+// Name returns the name of the definition that s refers to, or "".
 func (s *Schema) Name() string { return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:] }
 
 // More is the type of a blank field that marks a struct whose JSON may have members beside those that it names.
@@ -87,7 +87,7 @@ func (b *Set) Add(t reflect.Type) *Schema {
 	panic("jsonschema: a value of type " + t.String())
 }
 
-// define describes a struct, once, and gives its name.
+// define describes a struct, once, and returns its name.
 func (b *Set) define(t reflect.Type) string {
 	name := t.Name()
 	if b.Name != nil {

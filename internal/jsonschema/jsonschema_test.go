@@ -26,13 +26,13 @@ type whole struct {
 	Open  *open             `json:"open,omitempty"`
 }
 
-// open may have members that it does not name.
+// open is a struct whose JSON may have other members.
 type open struct {
 	ID string `json:"id"`
 	_  More
 }
 
-// TestCheck: what encoding/json writes of a type is accepted, and everything else is not.
+// TestCheck: a schema accepts what encoding/json writes of its type, and nothing else.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	var set Set
@@ -75,7 +75,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestNames: two types of one name are an error, not one definition.
+// TestNames: two types with one name are an error instead of one definition.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	set := Set{Name: func(reflect.Type) string { return "Same" }}

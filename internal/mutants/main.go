@@ -4,9 +4,9 @@
 //	go run ./internal/mutants               all mutants
 //	go run ./internal/mutants -run durable  those whose line in the output matches
 //
-// The working tree is not changed: each mutant is an overlay of the build. A test that fails anyway judges nothing: before a package kills its
-// first mutant, its tests have to pass without one. A mutant whose old text is not there exactly once, or that does not compile, is a mistake in
-// the table. The exit code is 1 if a mutant survives or there is a mistake.
+// The working tree is not changed: each mutant is an overlay of the build. A test that always fails judges nothing: before a package kills
+// its first mutant, its tests must pass without one. A mutant whose old text does not occur exactly once, or that does not compile, is a
+// mistake in the table. The exit code is 1 if a mutant survives or there is a mistake.
 package main
 
 import (
@@ -33,7 +33,7 @@ type mutant struct {
 	old, new string
 }
 
-// judges are the packages whose tests judge the mutants of a folder. One after the other is asked until one fails.
+// judges are the packages whose tests judge the mutants of a folder. They run one after the other until one fails.
 var judges = []struct{ folder, packages string }{
 	{"session", "./session ./dialect ./dialect/pi ./dialect/codelia ./dialect/codex ./store"},
 	{"internal/durable", "./internal/durable ./backend/file"},
@@ -54,11 +54,11 @@ func main() {
 	}
 }
 
-// verdict is what became of a mutant.
+// verdict is the result for a mutant.
 type verdict struct {
 	killed bool
 	by     string // the test that failed
-	err    error  // a mistake in the table, or a test that fails anyway
+	err    error  // a mistake in the table, or a test that always fails
 }
 
 func check(ctx context.Context, only string, workers int) error {
@@ -116,7 +116,7 @@ func check(ctx context.Context, only string, workers int) error {
 	return nil
 }
 
-// unchanged returns for each package that judges a function that runs its tests on the program as it is, once.
+// unchanged returns for each package that judges a function that runs its tests, once, on the unchanged program.
 func unchanged(ctx context.Context) map[string]func() error {
 	all := map[string]func() error{}
 	for _, j := range judges {
@@ -141,7 +141,7 @@ func test(ctx context.Context, pkg string, flags ...string) ([]byte, error) {
 	return exec.CommandContext(ctx, "go", append(args, pkg)...).CombinedOutput()
 }
 
-// judges are the packages whose tests judge the mutant.
+// judges returns the packages whose tests judge the mutant.
 func (m mutant) judges() []string {
 	for _, j := range judges {
 		if path.Dir(m.file) == j.folder {
@@ -157,7 +157,8 @@ func (m mutant) String() string {
 	return fmt.Sprintf("%s: %q → %q", m.file, short(m.old), short(m.new))
 }
 
-// judge writes the mutant into a folder and asks the tests. passes tells for each package whether its tests pass without a mutant.
+// judge writes the mutant into a folder and runs the tests. passes has for each package a function that checks that its tests pass without
+// a mutant.
 func (m mutant) judge(ctx context.Context, dir string, passes map[string]func() error) verdict {
 	overlay, err := m.overlay(dir)
 	if err != nil {
@@ -183,7 +184,7 @@ func (m mutant) judge(ctx context.Context, dir string, passes map[string]func() 
 
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^((?:panic|fatal error): .{0,60})`)
 
-// failed is the first test that failed.
+// failed returns the first test that failed.
 func failed(out []byte) string {
 	m := failure.FindSubmatch(out)
 	if m == nil {

@@ -1,6 +1,6 @@
 package main
 
-// mutants change what a caller can observe. One that turns out to change nothing is removed from the table.
+// mutants change observable behaviour. A mutant that turns out to change nothing is removed from the table.
 var mutants = []mutant{
 	{"session/tree.go", "case l.parent == orphaned:", "case l.parent != orphaned:"},
 	{"session/tree.go", "if len(t.pending) > 0 && !e.Durable() {", "if len(t.pending) < 0 && !e.Durable() {"},

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// The table keeps up with the program: every mutant changes a place that is there, and tests judge it.
+// The table keeps up with the program: every mutant changes an existing place, and tests judge it.
 func TestTable(t *testing.T) {
 	for _, m := range mutants {
 		if _, err := m.changed("../.."); err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Pi is pi's newest version. Only its session manager and its store of prompts are run.
+// Pi is pi's newest version. Only its session manager and its store of prompts are used.
 const Pi = "@earendil-works/pi-coding-agent@1.5.0"
 
 // PiUnused returns the packages of Pi that its session manager and its store of prompts do not import.

@@ -14,7 +14,7 @@ type Bouncer struct {
 	proc *process
 }
 
-// bounce starts a pgbouncer in front of a server. It has few connections, so that transactions of one client do change them.
+// bounce starts a pgbouncer in front of a server. It has few connections, so that transactions of one client do use different ones.
 func (s *Server) bounce() (*Bouncer, error) {
 	program, err := find("pgbouncer")
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Server) bounce() (*Bouncer, error) {
 	return b, nil
 }
 
-// URL is the address of a database behind the pooler, "" for the first one.
+// URL returns the URL of a database behind the pooler; "" means the first database.
 func (b *Bouncer) URL(database string) string {
 	if database == "" {
 		database = "postgres"
@@ -58,5 +58,5 @@ func (b *Bouncer) URL(database string) string {
 	return address(database, b.dir)
 }
 
-// Close stops it.
+// Close stops the pooler.
 func (b *Bouncer) Close() { _ = b.proc.stop(os.Kill) }

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// initialise makes the data folder of a server. What initdb makes is kept in the user's cache folder and copied from then on, which takes
-// a tenth of the time.
+// initialise makes the data folder of a server. The result of initdb is kept in the user's cache folder and then copied, which takes a
+// tenth of the time.
 func (s *Server) initialise(initdb string) error {
 	args := []string{"-U", User, "-A", "trust", "-N", "-E", "UTF8", "--locale=C", "--no-instructions"}
 	kept := keptCluster(initdb, args)
@@ -23,7 +23,7 @@ func (s *Server) initialise(initdb string) error {
 	return keepCluster(s.data(), kept)
 }
 
-// keptCluster is the folder for what a program makes; "" without a cache folder. A new version of the program has another one.
+// keptCluster returns the folder for the result of a program; "" without a cache folder. A new version of the program has another folder.
 func keptCluster(initdb string, args []string) string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -56,12 +56,12 @@ func keepCluster(from, kept string) error {
 	return errors.Join(err, os.RemoveAll(temporary))
 }
 
-// copyCluster makes the data folder from one that was kept.
+// copyCluster makes the data folder from a kept one.
 func (s *Server) copyCluster(kept string) error {
 	if err := os.CopyFS(s.data(), os.DirFS(kept)); err != nil {
 		return err
 	}
-	if err := os.Chmod(s.data(), 0o700); err != nil { // the server insists on it
+	if err := os.Chmod(s.data(), 0o700); err != nil { // the server requires it
 		return err
 	}
 	return filepath.WalkDir(s.data(), func(path string, _ fs.DirEntry, err error) error {

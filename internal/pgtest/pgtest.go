@@ -1,8 +1,8 @@
 // Package pgtest starts real PostgreSQL servers for tests, from the installed binaries, on a unix socket in a temporary
 // folder. The folder is in memory where the system has one that is large enough, unless the server is to be durable. It also works as root: the server, which refuses to run as root, then runs as another user.
 //
-// The tests of one binary share a server (Shared), which Main stops. A test that stops or promotes servers has its own
-// (Start). A process that is killed takes its servers with it where the system can do that (Linux).
+// The tests of one binary share a server (Shared), which Main stops. A test that stops or promotes servers has its own (Start). On Linux, a
+// process that is killed takes its servers with it.
 package pgtest
 
 import (
@@ -30,13 +30,13 @@ import (
 // User is the superuser of every server. It needs no password.
 const User = "treeline"
 
-// Guarded is the name of a role that needs one, once a test has created it.
+// Guarded is the name of a role that needs a password, once a test has created it.
 const Guarded = "guarded"
 
 // patience bounds the wait for a server to start or stop. It is long because tests share the machine.
 const patience = time.Minute
 
-// Options say how a server runs.
+// Options are the settings of a server.
 type Options struct {
 	// Settings are lines of postgresql.conf. The defaults are for tests: nothing is synced to the disk, so the data survives
 	// a crash of the server but not of the machine.
@@ -48,11 +48,11 @@ type Options struct {
 // Server is a PostgreSQL server.
 type Server struct {
 	tool tools
-	dir  string // has the data folder and the socket
+	dir  string // folder with the data folder and the socket
 	port int
 	proc *process // nil while it is stopped
-	// strategy is how a database is copied. Files take a quarter of the time of records in the write-ahead log, the default since version 15,
-	// which is the first that can be told.
+	// strategy is how a database is copied. Copying files takes a quarter of the time of records in the write-ahead log, the default since
+	// version 15, which is the first with a choice.
 	strategy string
 }
 
@@ -72,7 +72,7 @@ var shared struct {
 	bouncerErr  error
 }
 
-// Main is for TestMain: it runs the tests and stops what they share.
+// Main is for TestMain: it runs the tests and stops the shared servers.
 func Main(m interface{ Run() int }) (code int) {
 	defer func() {
 		if shared.bouncer != nil {
@@ -91,7 +91,7 @@ func Main(m interface{ Run() int }) (code int) {
 // ErrAbsent: the programs are not installed.
 var ErrAbsent = errors.New("PostgreSQL is not installed")
 
-// ready fails the test for any error. If the programs are not installed, it skips it, unless TREELINE_CI is set.
+// ready fails the test on an error. If the programs are not installed, it skips the test, unless TREELINE_CI is set.
 func ready(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, ErrAbsent) && os.Getenv("TREELINE_CI") == "" {
@@ -132,10 +132,10 @@ func Start(t testing.TB, opt Options) *Server {
 	return s
 }
 
-// find finds the programs: in PATH, otherwise where Debian puts them, the newest version first.
+// find finds a program: in PATH, otherwise where Debian puts it, the newest version first.
 func find(program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
-		return filepath.EvalSymlinks(path) // the others lie beside the real one
+		return filepath.EvalSymlinks(path) // the other programs are beside the real one
 	}
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + program) // the pattern is valid
 	if more, err := os.Stat("/usr/sbin/" + program); err == nil && !more.IsDir() {
@@ -253,7 +253,7 @@ func (t tools) run(program string, args ...string) error {
 	return nil
 }
 
-// URL is the address of a database, "" for the first one.
+// URL returns the URL of a database; "" means the first database.
 func (s *Server) URL(database string) string {
 	if database == "" {
 		database = "postgres"
@@ -299,8 +299,7 @@ func (p *process) await(url string) (version string, err error) {
 	}
 }
 
-// Crash stops the server as pg_ctl stop -m immediate does: no connection is waited for and nothing is written, so that the
-// next start recovers.
+// Crash stops the server like pg_ctl stop -m immediate: it waits for no connection and writes nothing, so that the next start recovers.
 func (s *Server) Crash() error {
 	if s.proc == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// process is a server that runs.
+// process is a running server.
 type process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
@@ -32,8 +32,8 @@ func (p *process) output() string {
 	return p.log.String()
 }
 
-// start starts a program that ends with this process. The system ties it to the thread that started it, so that thread stays
-// until the program has ended.
+// start starts a program that ends with this process. The system ties it to the thread that started it, so that thread must live until the
+// program has ended.
 func (t tools) start(program string, args ...string) (*process, error) {
 	p := &process{cmd: exec.Command(program, args...), done: make(chan struct{})}
 	p.cmd.Dir, p.cmd.SysProcAttr = "/", t.cred.attr()
@@ -46,7 +46,7 @@ func (t tools) start(program string, args ...string) (*process, error) {
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // how it ended does not matter: it was told to
+			_ = p.cmd.Wait() // the exit status does not matter: stop causes the end
 			close(p.done)
 		}
 	}()

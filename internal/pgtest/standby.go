@@ -43,8 +43,8 @@ func (s *Server) Standby(t testing.TB) *Server {
 	return c
 }
 
-// awaitSync returns when commits wait for the copy. Each look is a transaction of its own: within one, the server shows the same
-// list of connections again.
+// awaitSync returns when commits wait for the copy. Each check is a transaction of its own: within one, the server repeats the same list of
+// connections.
 func (s *Server) awaitSync(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -67,7 +67,7 @@ func (s *Server) awaitSync(t testing.TB) {
 	}
 }
 
-// Promote makes a copy a server of its own, which takes writes and waits for no other.
+// Promote makes a copy an independent server, which takes writes and waits for no other.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	auto := filepath.Join(s.data(), "postgresql.auto.conf")
@@ -87,7 +87,7 @@ func (s *Server) Promote(t testing.TB) {
 	}
 }
 
-// URLs is the address of whichever of the servers takes writes.
+// URLs returns a URL for whichever of the servers takes writes.
 func URLs(database string, servers ...*Server) string {
 	var dirs []string
 	for _, s := range servers {

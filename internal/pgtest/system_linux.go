@@ -20,7 +20,7 @@ func (c credential) attr() *syscall.SysProcAttr {
 	return attr
 }
 
-// own gives a file to the user.
+// own makes the user the owner of a file.
 func (c credential) own(path string) error {
 	if !c.set {
 		return nil

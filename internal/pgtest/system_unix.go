@@ -20,7 +20,7 @@ func (c credential) attr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(c.uid), Gid: uint32(c.gid)}}
 }
 
-// own gives a file to the user.
+// own makes the user the owner of a file.
 func (c credential) own(path string) error {
 	if !c.set {
 		return nil

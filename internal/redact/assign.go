@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// secretClass is what a name says about its value.
+// secretClass is what a name tells about its value.
 type secretClass int
 
 const (
@@ -39,7 +39,7 @@ func (a assignment) match(text string, at, end int) (span, bool) {
 	return v.span, random(value) && !isPath(value) && !again
 }
 
-// repeats reports whether a value is an identifier made from the name that it has: privateKey = testRSA2048PrivateKey.
+// repeats reports whether a value is an identifier made from its own name: privateKey = testRSA2048PrivateKey.
 func repeats(value, name string) bool {
 	words := split(name)
 	return marks("_.").run(value, len(value)) == len(value) && strings.Contains(lower(value), words[len(words)-1])
@@ -57,11 +57,11 @@ func nameAround(text string, at, end int) span {
 	return span{start, end + marks("_-").run(text[end:], 32)}
 }
 
-// value is where the value of a name stands.
+// value is the position of a name's value.
 type value struct {
 	span
 	quoted bool
-	env    bool // NAME=value, as in a file of the environment
+	env    bool // NAME=value, as in an environment file
 	prose  bool // "the password is value"
 }
 
@@ -75,7 +75,7 @@ func valueAfter(text string, name span) (value, bool) {
 	for n := 0; i < len(text) && (text[i] == ' ' || text[i] == '\t') && n < 8; n++ {
 		i++
 	}
-	// b"…" and the like of Python.
+	// b"…" and other string prefixes of Python.
 	if i+1 < len(text) && strings.IndexByte("bru", text[i]) >= 0 && (text[i+1] == '"' || text[i+1] == '\'') {
 		i++
 	}
@@ -113,8 +113,8 @@ func valueAfter(text string, name span) (value, bool) {
 	return v, v.end > v.start
 }
 
-// separator returns the position after what separates a name from its value, and which it is: '=', ':', ',' between quoted words, ' ' after
-// an option or where a line says ENV NAME value, 'q' where the value has to be quoted (PASSWORD 'x'), 'i' for "is", '>' of XML.
+// separator returns the position after the separator of a name and its value, and the kind of separator: '=', ':', ',' between quoted
+// words, ' ' after an option or in a line ENV NAME value, 'q' if the value must be quoted (PASSWORD 'x'), 'i' for "is", '>' of XML.
 func separator(text string, name span) (int, byte) {
 	i := name.end
 	quoted := false
@@ -141,7 +141,7 @@ func separator(text string, name span) (int, byte) {
 		return 0, 0
 	}
 	switch c := text[i]; {
-	case c == ':' && i == name.end && name.start > 0 && text[name.start-1] == ':': // a:secret:b, as in the names of AWS
+	case c == ':' && i == name.end && name.start > 0 && text[name.start-1] == ':': // a:secret:b, as in AWS names
 		return 0, 0
 	case c == '=' || c == ':':
 		i++
@@ -169,7 +169,8 @@ func separator(text string, name span) (int, byte) {
 	return i, 'q'
 }
 
-// quotedLength is the length up to the closing quote. Inside of an escaped quote a backslash ends the value; otherwise it escapes a character.
+// quotedLength returns the length up to the closing quote. Inside an escaped quote a backslash ends the value; otherwise it escapes a
+// character.
 func quotedLength(s string, quote byte, escaped bool) int {
 	for i := 0; i < len(s) && i < longest; i++ {
 		switch c := s[i]; {
@@ -189,8 +190,8 @@ func quotedLength(s string, quote byte, escaped bool) int {
 	return 0
 }
 
-// plausiblePassword: a password may be a word where a file of the environment says PASSWORD=. Elsewhere words are texts for people, types and names of
-// fields.
+// plausiblePassword reports whether a value may be a password. After PASSWORD= in an environment file it may be a word. Elsewhere words are
+// texts for people, types and names of fields.
 func plausiblePassword(value string, v value) bool {
 	if len(value) > 256 || strings.ContainsAny(value, " \t") || isPath(value) {
 		return false
@@ -219,7 +220,7 @@ func plausiblePassword(value string, v value) bool {
 	return len(value) >= 6 && (digits > 0 || others > 0) && !(others == 0 && digits <= 2 && wordy(value) && len(value) < 7)
 }
 
-// isTechnical reports whether a word with digits is one that people say about passwords.
+// isTechnical reports whether a word with digits is one that people use when they talk about passwords.
 func isTechnical(word string) bool {
 	for _, w := range []string{"sha", "md5", "base64", "utf", "bcrypt", "argon", "aes", "rsa", "pbkdf", "http", "oauth"} {
 		if strings.HasPrefix(word, w) {
@@ -229,7 +230,7 @@ func isTechnical(word string) bool {
 	return false
 }
 
-// isShouted reports whether a name is one of the environment.
+// isShouted reports whether a name is an environment variable's.
 func isShouted(name string) bool {
 	for i := range len(name) {
 		if 'a' <= name[i] && name[i] <= 'z' || name[i] == '.' {
@@ -249,7 +250,7 @@ func isPath(s string) bool {
 	return len(s) > 2 && s[1] == ':' && s[2] == '\\' || strings.HasPrefix(s, "arn:") || strings.HasPrefix(s, "op:") || strings.HasPrefix(s, "ENC[")
 }
 
-// code reports whether a value without quotes is an expression of a program rather than text: a call, an index, a member, a variable.
+// code reports whether a value without quotes is an expression of a program instead of text: a call, an index, a member, a variable.
 func code(text string, n int) bool {
 	value := text[:n]
 	if n < len(text) && strings.IndexByte("([", text[n]) >= 0 {
@@ -274,7 +275,7 @@ func code(text string, n int) bool {
 	return true
 }
 
-// classify says what a name promises. The last word counts: token_url and secret_name are no secrets.
+// classify returns what a name tells about its value. The last word counts: token_url and secret_name are not secrets.
 func classify(name string) secretClass {
 	words := split(name)
 	for len(words) > 1 && isQualifier(words[len(words)-1]) {
@@ -309,7 +310,7 @@ func classify(name string) secretClass {
 	return classNone
 }
 
-// keyOwners are words before "key" that make it a secret. A cache key, a primary key and a public key are none.
+// keyOwners are words before "key" that make it a secret. A cache key, a primary key and a public key are not secrets.
 var keyOwners = []string{
 	"api", "access", "private", "encryption", "signing", "auth", "account", "master", "shared", "service", "storage", "app", "application", "consumer", "write", "client",
 	"license", "subscription", "admin", "deploy", "webhook", "hmac", "aes", "jwt", "integration", "ingest", "ingestion", "rpc", "personal", "role", "preshared",
@@ -325,12 +326,12 @@ func isOneOf(s string, list ...string) bool {
 	return false
 }
 
-// isQualifier reports whether a word at the end of a name does not change what it is.
+// isQualifier reports whether a word at the end of a name does not change its meaning.
 func isQualifier(w string) bool {
 	return isPort(w) || isOneOf(w, "value", "string", "prod", "production", "dev", "development", "staging", "test", "live", "default", "base", "base64", "b64", "plain", "old", "new", "current", "main", "raw", "text", "v1", "v2", "data", "pem", "hex")
 }
 
-// split cuts a name into its words, in lower case: API_KEY, api-key, apiKey, APIKey.
+// split splits a name into its words, in lower case: API_KEY, api-key, apiKey, APIKey.
 func split(name string) (words []string) {
 	start := 0
 	cut := func(end int) {

@@ -49,8 +49,8 @@ func (a *automaton) grow() {
 	a.ends = append(a.ends, nil)
 }
 
-// link completes the trie: where a keyword does not go on, the longest suffix that begins another one does. States are taken
-// breadth first, so that the suffix of a state is complete before the state. Then numbers of states become offsets of rows.
+// link completes the trie: where a keyword does not continue, the longest suffix that begins another one does. States are processed breadth
+// first, so that the suffix of a state is complete before the state. Then numbers of states become offsets of rows.
 func (a *automaton) link() {
 	suffix, queue := make([]int32, len(a.ends)), make([]int32, 0, len(a.ends))
 	for c := range a.classes {
@@ -100,7 +100,7 @@ func (a *automaton) scan(text string, hit func(id, end int)) {
 	}
 }
 
-// lower is ASCII only, as the automaton is.
+// lower lowers ASCII letters only, as the automaton does.
 func lower(s string) string {
 	for i := range len(s) {
 		if 'A' <= s[i] && s[i] <= 'Z' {

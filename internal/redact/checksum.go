@@ -2,7 +2,7 @@ package redact
 
 import "hash/crc32"
 
-// checksum is the one that keys with a prefix may have; nil if there is none.
+// checksum returns the check for keys with a prefix; nil if there is none.
 func checksum(prefix string) func(key string) bool {
 	switch prefix {
 	case "ghp_", "gho_", "ghu_", "ghr_", "npm_":
@@ -11,8 +11,8 @@ func checksum(prefix string) func(key string) bool {
 	return nil
 }
 
-// endsInCRC reports whether the last six characters are the CRC-32 of the thirty before them, in base 62. GitHub's tokens have it
-// since 2021, those of npm too.
+// endsInCRC reports whether the last six characters are the CRC-32 of the thirty before them, in base 62. GitHub's tokens have had it since
+// 2021, and npm's, too.
 func endsInCRC(key string) bool {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	body := key[4:]

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// SpelledOut returns a record without the escapes that JSON does not need: \u0041 becomes A, and \/ becomes a slash. It is the
-// same JSON. Secrets are looked for in it, since an escape in the middle would hide them.
+// SpelledOut returns a record without the escapes that JSON does not need: \u0041 becomes A, and \/ becomes a slash. It is the same JSON.
+// Secrets are searched in it, since an escape in the middle would hide them.
 func SpelledOut(record string) string {
 	at := strings.IndexByte(record, '\\')
 	if at < 0 || !strings.Contains(record[at:], `\u`) && !strings.Contains(record[at:], `\/`) {
@@ -36,8 +36,8 @@ func SpelledOut(record string) string {
 	return b.String()
 }
 
-// character returns the character of an escape that a text begins with, and the length of the escape. One that JSON needs, and one
-// that is no character, stays as it is.
+// character returns the character of an escape at the beginning of a text, and the length of the escape. An escape that JSON needs, or that
+// is not a character, stays as it is.
 func character(text string) (string, int) {
 	r, ok := unit(text)
 	n := 6

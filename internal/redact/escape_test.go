@@ -2,7 +2,7 @@ package redact
 
 import "testing"
 
-// TestSpelledOut: only escapes that JSON does not need are undone.
+// TestSpelledOut: only escapes that JSON does not need are removed.
 func TestSpelledOut(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// named are secrets that a name beside them gives away.
+// named are secrets that are recognised by a name beside them.
 var named = []kind{
 	{name: "authorization header", keywords: []string{"authorization"}, find: at(authorization), about: "`Authorization:` or `Proxy-Authorization:` with any scheme"},
 	{name: "basic credentials", keywords: []string{"basic "}, find: at(basic), about: "`Basic` and base64 of `user:password`"},
@@ -27,7 +27,7 @@ var named = []kind{
 		about: "a random value beside a name that ends in `api_key`, `access_key`, `private_key`, `encryption_key` and the like"},
 }
 
-// skipTo passes over what may stand between a name and its value: quotes, escapes and white space, then one of the separators.
+// skipTo skips what may stand between a name and its value: quotes, escapes and white space, then one of the separators.
 func skipTo(text string, i int, separators string) (int, bool) {
 	for n := 0; i < len(text) && n < 16; n++ {
 		switch c := text[i]; {
@@ -46,7 +46,7 @@ func skipTo(text string, i int, separators string) (int, bool) {
 	return i, false
 }
 
-// authorization takes the value after the scheme; without a scheme, a value that looks random.
+// authorization matches the value after the scheme; without a scheme, a value that looks random.
 func authorization(text string, _, end int) (span, bool) {
 	i, ok := skipTo(text, end, ":=,")
 	if !ok {
@@ -102,7 +102,7 @@ func bearer(text string, at, end int) (span, bool) {
 	return span{end, end + n}, n >= 16 && random(text[end:end+n]) && !code(text[end:], n)
 }
 
-// cookie goes through the pairs after the name and takes from the first value that looks random to the last one.
+// cookie reads the pairs after the name and matches from the first value that looks random to the last one.
 func cookie(text string, _, end int) (span, bool) {
 	if end < len(text) && (text[end] == 's' || text[end] == 'S') {
 		end++
@@ -140,7 +140,8 @@ func cookie(text string, _, end int) (span, bool) {
 	return found, any
 }
 
-// secretCookie: attributes such as Expires and values that are words are no secrets. A session's name makes shorter values secrets.
+// secretCookie reports whether a cookie is a secret. Attributes such as Expires and values that are words are not. The name of a session
+// cookie makes shorter values secrets.
 func secretCookie(name, value string) bool {
 	switch name {
 	case "path", "domain", "expires", "max-age", "samesite", "priority":
@@ -157,7 +158,7 @@ func secretCookie(name, value string) bool {
 	return len(value) >= 16 && random(value)
 }
 
-// flags are options of commands that a password follows.
+// flags are options of commands before a password.
 var flags = []struct {
 	command, flag string
 	user          bool // user:password
@@ -200,7 +201,7 @@ func commandLine(text string, at, end int) (span, bool) {
 	return span{}, false
 }
 
-// flagValue reads the value after a flag. MySQL's password is glued to its flag: after a space there is a database.
+// flagValue reads the value after a flag. MySQL's password is glued to its flag: what follows after a space is a database.
 func flagValue(line string, i int, user, glued bool) (span, bool) {
 	switch {
 	case line[i] == ' ' || line[i] == '=':
@@ -275,8 +276,8 @@ func urlKey(text string, _, end int) (span, bool) {
 	return span{end, end + n}, n >= 20 && random(text[end:end+n])
 }
 
-// awsSecret is 40 characters of base64: after a name with "secret", where it is the next value, or within 200 bytes after an access key,
-// if it has capitals, small letters and digits.
+// awsSecret is 40 characters of base64 with capitals, small letters and digits: the next value after a name with "secret", or within 200
+// bytes after an access key.
 func awsSecret(text string, at, end int) (span, bool) {
 	beside := end-at > 4
 	if !beside && !shapeOfAccessKey(text, at) {
@@ -305,7 +306,7 @@ func shapeOfAccessKey(text string, at int) bool {
 	return at+20 <= len(text) && marks("").run(text[at:at+20], 20) == 20 && lower(text[at:at+20]) != text[at:at+20]
 }
 
-// mixed reports whether there are capitals, small letters and digits. No hash in hexadecimal has them.
+// mixed reports whether there are capitals, small letters and digits. No hexadecimal hash has them.
 func mixed(s string) bool {
 	var upper, small, digit bool
 	for i := range len(s) {

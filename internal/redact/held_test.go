@@ -41,7 +41,7 @@ func (m maker) uuid() string {
 	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-a" + h[17:20] + "-" + h[20:]
 }
 
-// held is a text around a secret. The secret is what must not be seen afterwards.
+// held is a text around a secret, which must not be visible afterwards.
 type held struct{ kind, text, secret string }
 
 func heldKeys(m maker) []held {
@@ -169,7 +169,7 @@ func TestHeldKeys(t *testing.T) {
 			got, _ := redact.Text(k.text)
 			left := k.secret
 			if len(left) > 60 {
-				left = left[20:60] // of a long secret no stretch may stay
+				left = left[20:60] // no part of a long secret may stay
 			}
 			if strings.Contains(got, left) {
 				t.Errorf("seed %d: %s stays: %s", seed, k.kind, got)

@@ -11,19 +11,20 @@ type kind struct {
 	shapes   []string
 	keywords []string
 	find     expression
-	about    string // what it looks like, for people; shapes speak for themselves
+	about    string // description of what it looks like, for people; shapes need none
 }
 
-// at is an expression that is code.
+// at is an expression in Go code.
 type at func(text string, at, end int) (span, bool)
 
 func (f at) match(text string, at, end int) (span, bool) { return f(text, at, end) }
 
-// kinds is in the order of precedence: a key with a prefix of its own, then what has a structure, then what only a name beside it
-// gives away. Bounds are a little wider than what providers document today, since they lengthen their keys. It is made when it is first used.
+// kinds is in the order of precedence: keys with a prefix of their own, then secrets with a structure, then those that only a name beside
+// them reveals. Bounds are a little wider than what providers document today, since providers lengthen their keys. The list is made when it
+// is first used.
 var kinds = sync.OnceValue(func() []kind { return slices.Concat(providers, models, structured, named) })
 
-// providers of code hosting, clouds, payment, mail and the like.
+// providers are those of code hosting, clouds, payment, mail and the like.
 var providers = []kind{
 	{name: "aws access key", shapes: []string{`AKIA[A-Z0-9]{16}`, `ASIA[A-Z0-9]{16}`, `ABIA[A-Z0-9]{16}`, `ACCA[A-Z0-9]{16}`, `A3T[A-Z0-9]{17}`}},
 	{name: "aws bedrock key", shapes: []string{`ABSK[\w+/=-]{90,}`, `bedrock-api-key-[\w+/-]{60,}`}},
@@ -144,7 +145,7 @@ var providers = []kind{
 	{name: "bip32 private key", shapes: []string{`xprv[A-Za-z0-9]{100,}`, `yprv[A-Za-z0-9]{100,}`, `zprv[A-Za-z0-9]{100,}`}},
 }
 
-// models are providers of language models and what agents use beside them.
+// models are providers of language models and of services that agents use with them.
 var models = []kind{
 	{name: "anthropic key", shapes: []string{`sk-ant-[\w-]{24,}`}},
 	{name: "openrouter key", shapes: []string{`sk-or-[\w-]{32,}`}},

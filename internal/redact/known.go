@@ -1,7 +1,7 @@
 package redact
 
-// Known are secrets that were found in some records, with their kinds. A Finder that has them in its Options finds them also where nothing
-// gives them away: a password that was read from a file is later typed by itself.
+// Known maps secrets that were found in some records to their kinds. A Finder that has them in its Options finds them even without any
+// context: a password that was read from a file is later typed by itself.
 type Known map[string]string
 
 const (
@@ -9,7 +9,7 @@ const (
 	longestKnown = 128
 )
 
-// Learn adds the secrets that f finds in a record. Texts that the caller hides are none.
+// Learn adds the secrets that f finds in a record, but not texts that the caller hides.
 func (k Known) Learn(f *Finder, record []byte) {
 	text := SpelledOut(string(record))
 	for _, m := range InStrings(text, f.Find(text)) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// beginsWord reports whether a key may begin at i: what comes before is not part of a word. An escape of JSON, of a URL or of a
-// terminal before it ends in a letter and is no part of a word.
+// beginsWord reports whether a key may begin at i: what comes before is not part of a word. An escape of JSON, of a URL or of a terminal
+// before it may end in a letter, but is not part of a word.
 func beginsWord(text string, i int) bool {
 	if i == 0 {
 		return true
@@ -54,7 +54,7 @@ func escapedBefore(text string, i int) bool {
 	return false
 }
 
-// pastEscape is where a word begins that was extended to the left up to start: the n of \n and the u0022 of \u0022 are no part of it.
+// pastEscape returns where a word begins that was extended to the left up to start: the n of \n and the u0022 of \u0022 are not part of it.
 func pastEscape(text string, start, end int) int {
 	if start == 0 || start == end || text[start-1] != '\\' {
 		return start
@@ -65,8 +65,8 @@ func pastEscape(text string, start, end int) int {
 	return start + 1
 }
 
-// insideBase64 reports whether a key that could be part of a longer run of base64 is one: an image is full of random words.
-// Only a prefix of letters and digits occurs in base64.
+// insideBase64 reports whether a key that could be part of a longer run of base64 is one: an image is full of random words. Only a prefix
+// of letters and digits can occur in base64.
 func insideBase64(text string, at int, prefix string) bool {
 	for i := range len(prefix) {
 		if !isAlnum(prefix[i]) {
@@ -82,14 +82,14 @@ func insideBase64(text string, at int, prefix string) bool {
 	return false
 }
 
-// wordsOfExamples stand for a value wherever they occur in it.
+// wordsOfExamples make a value a placeholder wherever they occur in it.
 var wordsOfExamples = []string{
 	"example", "your", "placeholder", "changeme", "change_me", "change-me", "replace", "redacted", "dummy", "insert", "xxxx", "****", "...",
 	"…", "${", "{{", "}}", "#{", "$(", "%(", "process.env", "environ", "getenv", "import.meta", "secrets.", "•••", "key_here", "key-here",
 	"token_here", "token-here", "secret_here", "secret-here", "password_here", "password-here",
 }
 
-// wholeExamples stand for a value if they are all of it.
+// wholeExamples make a value a placeholder if they are all of it.
 var wholeExamples = []string{
 	"password", "passwd", "pass", "pwd", "secret", "token", "key", "apikey", "api_key", "api-key", "test", "testing", "none", "null", "nil", "undefined",
 	"true", "false", "string", "str", "text", "bytes", "number", "any", "unknown", "optional", "required", "admin", "root", "user", "username", "guest", "postgres", "mysql",
@@ -97,7 +97,8 @@ var wholeExamples = []string{
 	"12345", "123456", "1234567", "12345678", "123456789", "1234567890", "md5", "sha1", "sha256", "sha512", "bcrypt", "argon2", "scram-sha-256", "utf8", "utf-8", "base64",
 }
 
-// placeholder reports whether documentation or code has the value in place of a secret: a word of examples, a variable, a regular expression.
+// placeholder reports whether documentation or code uses the value instead of a secret: a word of examples, a variable, a regular
+// expression.
 func placeholder(value string) bool {
 	if value == "" || strings.Contains(value, "]{") || strings.Contains(value, "]+") || strings.Contains(value, "]*") || strings.Contains(value, `\w`) || strings.Contains(value, `\d`) || strings.IndexByte("$%@!&*", value[0]) >= 0 && !strings.HasPrefix(value, "$2") && wordy(value[1:]) {
 		return true
@@ -118,7 +119,7 @@ func placeholder(value string) bool {
 	return v[0] == '<' || run >= 6 && run*4 >= len(v)
 }
 
-// longestRun is the length of the longest run of one byte.
+// longestRun returns the length of the longest run of one byte.
 func longestRun(s string) int {
 	most, n := 0, 0
 	for i := range len(s) {
@@ -132,7 +133,7 @@ func longestRun(s string) int {
 	return most
 }
 
-// distinct is the number of different bytes.
+// distinct returns the number of different bytes.
 func distinct(s string) int {
 	var seen class
 	n := 0
@@ -145,7 +146,7 @@ func distinct(s string) int {
 	return n
 }
 
-// entropy is Shannon's, in bits a byte.
+// entropy returns the Shannon entropy in bits per byte.
 func entropy(s string) float64 {
 	var counts [256]int
 	for i := range len(s) {
@@ -161,7 +162,7 @@ func entropy(s string) float64 {
 	return sum
 }
 
-// wordy reports whether a value is made of words: names, paths, identifiers. It has no digits, but for a few at the end of a word, and its
+// wordy reports whether a value is made of words: names, paths, identifiers. It has no digits, except a few at the end of a word, and its
 // capitals only begin words.
 func wordy(s string) bool {
 	letters, digits, starts, upper := 0, 0, 0, 0
@@ -198,8 +199,8 @@ func wordy(s string) bool {
 	return !unpronounceable(s)
 }
 
-// dull is wordy for what follows the prefix of a key, which is evidence in itself: a run of letters in both cases is made of words only if the words
-// are long.
+// dull is wordy for what follows the prefix of a key, which is evidence in itself: a run of letters in both cases counts as words only if
+// the words are long.
 func dull(s string) bool {
 	if !wordy(s) || isShouted(s) {
 		return false
@@ -219,7 +220,7 @@ func dull(s string) bool {
 	return !mixed || starts*6 <= len(s)
 }
 
-// digitsInside reports whether a digit stands between or before letters of one word.
+// digitsInside reports whether a digit is between or before letters of one word.
 func digitsInside(s string) bool {
 	for i := 0; i+1 < len(s); i++ {
 		if isDigit(s[i]) && isAlnum(s[i+1]) && !isDigit(s[i+1]) {
@@ -249,7 +250,7 @@ func unpronounceable(s string) bool {
 	return beyond > 0 && beyond*24 >= len(s)
 }
 
-// random reports whether a value is one that a machine made: long enough, of several kinds of characters, without words.
+// random reports whether a value looks machine-made: long enough, of several kinds of characters, without words.
 func random(s string) bool {
 	if len(s) < 10 || wordy(s) || placeholder(s) {
 		return false

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// lookalikes are no secrets: hashes, ids, images, lock files, code, and what documentation has in place of keys.
+// lookalikes are texts that are not secrets: hashes, ids, images, lock files, code, and placeholders in documentation.
 func lookalikes() []string {
 	r := rand.New(rand.NewPCG(5, 6))
 	const b64, hex = `A-Za-z0-9+/`, `\h`

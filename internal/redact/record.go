@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// Version is that of the rules. It grows whenever a record may be redacted in another way than before: with a kind of secret
-// that is new or changed, or another rule of what in a record may change. Copies of sessions say which version they have.
+// Version is the version of the rules. It must grow whenever a record may be redacted differently than before: with a new or changed kind
+// of secret, or another rule of what in a record may change. Copies of sessions record it.
 const Version = 1
 
-// Record returns a record of a session without its secrets, and how many there were. If there is none, it returns the record itself.
-// A record that is JSON stays JSON, and means the same: only strings change, and of them no names of members that a format may
-// have. What is not JSON is redacted as a text. The result has no newline that the record does not have, and depends on the
-// record alone.
+// Record returns a record of a session without its secrets, and how many there were. If there is none, it returns the record itself. A
+// record that is JSON stays JSON with the same meaning: only strings change, but not names of members that a format may have. A record that
+// is not JSON is redacted as a text. The result has no newline that the record does not have, and depends only on the record.
 func Record(record []byte) ([]byte, int) { return standard().Record(record) }
 
-// Record is the function of that name with what the Finder knows besides.
+// Record is the function Record with the additional knowledge of the Finder.
 func (f *Finder) Record(record []byte) ([]byte, int) {
 	text := SpelledOut(string(record))
 	found := f.Find(text)
@@ -42,11 +41,11 @@ func Replaced(text string, found []Match) []byte {
 	return append(out, text[at:]...)
 }
 
-// structural are members whose values say what a record is. A text that the caller hides may be such a word.
+// structural are members whose values tell the kind of a record. A text that the caller hides may be such a word.
 var structural = map[string]bool{"type": true, "subtype": true, "role": true, "kind": true, "customType": true}
 
-// InStrings returns the matches in the text of a JSON value as parts of single strings that may change: neither names of members
-// that a format may have, nor words that say what a record is.
+// InStrings returns the matches in the text of a JSON value as parts of single strings that may change: neither names of members that a
+// format may have, nor words that tell the kind of a record.
 func InStrings(text string, found []Match) (list []Match) {
 	member := ""
 	for i := 0; i < len(text) && len(found) > 0; i++ {
@@ -83,8 +82,8 @@ func InStrings(text string, found []Match) (list []Match) {
 	return list
 }
 
-// isName reports whether a member's name may be a word of a format, so that its record cannot be read without it: an identifier, and
-// what was found first in it is a text that the caller hides, or a password that is made of letters.
+// isName reports whether a member's name may be a word of a format, so that its record could not be read without it: it is an identifier,
+// and the first match in it is a text that the caller hides, or a password that is made of letters.
 func isName(name string, found []Match, start int) bool {
 	letters := true
 	for i := range len(name) {

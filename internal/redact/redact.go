@@ -27,16 +27,16 @@ type Match struct {
 	Start, End int
 }
 
-// Options add to the rules.
+// Options extend the rules.
 type Options struct {
-	// Hide are texts that are secrets too, in any case (ASCII), also inside of words. Empty ones are ignored.
+	// Hide are texts that are also secrets, without regard to the case of ASCII letters, even inside words. Empty ones are ignored.
 	Hide []string
-	// Known are secrets that were found elsewhere, with their kinds. They are found also where nothing gives them away. Ones of fewer
-	// than KnownLeast bytes are ignored, since they may be words, and ones of fewer than KnownInside bytes are found as whole words.
+	// Known maps secrets that were found elsewhere to their kinds. They are found even without any context. Those of fewer than KnownLeast
+	// bytes are ignored, since they may be words, and those of fewer than KnownInside bytes are found as whole words.
 	Known map[string]string
 }
 
-// Lengths of secrets that are looked for by themselves: the least one, and the one from which they are found inside of words.
+// Lengths of known secrets: the least one, and the one from which they are found inside words.
 const (
 	KnownLeast  = 8
 	KnownInside = 16
@@ -51,7 +51,7 @@ type Finder struct {
 	rules [][]rule // by keyword
 }
 
-// rule is one expression of a kind. Rules that come first win where matches overlap.
+// rule is one expression of a kind. If matches overlap, the earlier rule wins.
 type rule struct {
 	kind string
 	rank int
@@ -74,7 +74,7 @@ func Find(text string) []Match { return standard().Find(text) }
 // Text returns the text with each secret replaced by its Mark, and the secrets with their places in the old text.
 func Text(text string) (string, []Match) { return standard().Text(text) }
 
-// Mark is what stands in place of a secret of a kind.
+// Mark returns the replacement for a secret of a kind.
 func Mark(kind string) string { return "[redacted: " + kind + "]" }
 
 // New makes a Finder. It costs about a millisecond.
@@ -129,7 +129,7 @@ func (k known) match(text string, at, end int) (span, bool) {
 	return span{at, end}, ok
 }
 
-// ranked is a match that may overlap others.
+// ranked is a match that may overlap other matches.
 type ranked struct {
 	Match
 	rank int
@@ -138,7 +138,7 @@ type ranked struct {
 // Find returns the secrets of a text, in order. They do not overlap.
 func (f *Finder) Find(text string) []Match {
 	var found []ranked
-	done := map[int]int(nil) // by rank: where the longest refused candidate ended
+	done := map[int]int(nil) // by rank: the end of the longest refused candidate
 	f.words.scan(text, func(id, end int) {
 		at := end - f.words.length(id)
 		for _, r := range f.rules[id] {
@@ -149,7 +149,7 @@ func (f *Finder) Find(text string) []Match {
 			if ok {
 				found = append(found, ranked{Match{r.kind, s.start, s.end}, r.rank})
 			}
-			// A text made of beginnings of keys would otherwise be read once for each of them.
+			// Otherwise a text made of beginnings of keys would be read once for each of them.
 			if s.end-at > 256 {
 				if done == nil {
 					done = map[int]int{}
@@ -161,7 +161,7 @@ func (f *Finder) Find(text string) []Match {
 	return merge(found)
 }
 
-// merge joins matches that overlap. The kind of the first rank remains.
+// merge joins overlapping matches. The kind of the first rank remains.
 func merge(found []ranked) []Match {
 	if len(found) == 0 {
 		return nil
@@ -202,7 +202,7 @@ func (f *Finder) Text(text string) (string, []Match) {
 	return out.String(), found
 }
 
-// Hint is what may be shown of a secret to find it again: its first four characters, or fewer of a short one.
+// Hint returns what may be shown of a secret to find it again: its first four characters, or fewer of a short one.
 func Hint(secret string) string {
 	n := min(4, len(secret)/4)
 	for i := range n {

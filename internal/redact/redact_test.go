@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// sample makes a key of a shape. No key stands in this repository: other scanners would report it.
+// sample makes a key of a shape. No key is stored in this repository: other scanners would report it.
 func sample(r *rand.Rand, source string) string {
 	var b strings.Builder
 	for _, it := range compile(source).items {
@@ -46,7 +46,7 @@ func chars(r *rand.Rand, c *class, n int) string {
 // of makes n characters from the inside of a class.
 func of(r *rand.Rand, class string, n int) string { return chars(r, newClass(class), n) }
 
-// around are the places where keys stand.
+// around are the texts that may surround keys.
 var around = []struct{ before, after string }{
 	{"", ""}, {"key: ", "\n"}, {`"`, `"`}, {"'", "',"}, {"the key is ", "."}, {"`", "`"}, {"-", "\n"}, {"https://x.invalid/?k=", "&b=c"}, {"\x1b[32m", "\x1b[0m"}, {"(", ")"}, {"a\n", "\nb"}, {"**", "**"}, {" _", "_ "}, {"key＝", "。"},
 }
@@ -76,7 +76,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// secrets are one of each kind that is not a shape. What stands between « and » is the secret.
+// secrets are examples of each kind that is not a shape. The secret is between « and ».
 func secrets() map[string][]string {
 	r := rand.New(rand.NewPCG(3, 4))
 	const b64, word, hex = `A-Za-z0-9+/`, `\w`, `\h`
@@ -141,7 +141,7 @@ func secrets() map[string][]string {
 	}
 }
 
-// TestSecrets: the secret is replaced and nothing else, also in JSON in JSON. Every kind has an example.
+// TestSecrets: only the secret is replaced, also in JSON in JSON. Every kind has an example.
 func TestSecrets(t *testing.T) {
 	examples := secrets()
 	for _, k := range kinds() {
@@ -171,7 +171,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestChecksum: a key whose checksum is right is one, whatever it looks like.
+// TestChecksum: a key with a right checksum is a secret, whatever it looks like.
 func TestChecksum(t *testing.T) {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	body := strings.Repeat("x", 30)
@@ -188,7 +188,7 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// TestHide: texts of the caller are hidden in any case, inside of words too.
+// TestHide: texts of the caller are hidden without regard to case, inside words too.
 func TestHide(t *testing.T) {
 	got, found := New(Options{Hide: []string{"Acme", ""}}).Text("mail bob@ACME.invalid or acmeadmin")
 	want := "mail bob@" + Mark(HiddenText) + ".invalid or " + Mark(HiddenText) + "admin"
@@ -200,7 +200,7 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// TestKnown: a secret that is known is found where nothing gives it away, as a word.
+// TestKnown: a known secret is found without any context, as a whole word.
 func TestKnown(t *testing.T) {
 	f := New(Options{Known: map[string]string{"hunter2x9": "password", "short": "password"}})
 	got, _ := f.Text("mysql: hunter2x9, \\nhunter2x9\\n, short, Hunter2x9, hunter2x90")

@@ -14,7 +14,7 @@ import (
 // It has literal characters, classes in brackets (\w is A-Za-z0-9_, \d is 0-9, \h is 0-9a-f), and
 // after a class {n}, {m,n} or {m,}. A class takes as many characters as it may. The literal at the beginning is the keyword.
 //
-// A match begins and ends at the border of a word. What is not literal must not look like a placeholder.
+// A match begins and ends at a word boundary. The part that is not literal must not look like a placeholder.
 type shape struct {
 	items []item
 	check func(key string) bool // a checksum that the key may have; nil if there is none
@@ -30,7 +30,7 @@ type item struct {
 // class is a set of bytes.
 type class [256]bool
 
-// longest is where a class without an upper bound ends. No key is as long.
+// longest is the most characters of a class without an upper bound. No key is as long.
 const longest = 16 << 10
 
 // compile panics if source is not a shape: shapes are constants, and a test compiles all of them.
@@ -68,7 +68,7 @@ func compile(source string) *shape {
 	return s
 }
 
-// newClass reads what stands between brackets.
+// newClass parses what is between brackets.
 func newClass(source string) *class {
 	var c class
 	add := func(from, to byte) {
@@ -159,7 +159,7 @@ func (s *shape) match(text string, at, _ int) (span, bool) {
 	return found, !placeholder(body) && distinct(body) >= 5 && !dull(body) && !insideBase64(text, at, s.keyword())
 }
 
-// run is the number of bytes at the beginning of s that are in the class, at most most.
+// run returns the number of bytes at the beginning of s that are in the class, at most most.
 func (c *class) run(s string, most int) int {
 	n := min(len(s), most)
 	for i := range n {

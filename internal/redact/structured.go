@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// structured are secrets that are known by their form, wherever they stand.
+// structured are secrets that are recognised by their form, wherever they are.
 var structured = []kind{
 	{name: "private key", keywords: []string{"PRIVATE KEY"}, find: at(privateKey), about: "`-----BEGIN … PRIVATE KEY-----` up to its end: PKCS, RSA, EC, DSA, OpenSSH, encrypted, PGP blocks"},
 	{name: "putty private key", keywords: []string{"Private-Lines:"}, find: at(puttyKey), about: "the lines after `Private-Lines:`"},
@@ -40,10 +40,10 @@ var structured = []kind{
 	{name: "password in a url", keywords: slashes, find: urlPassword{}, about: "`https://user:PASSWORD@host`, and a token in place of the user"},
 }
 
-// slashes are those of a URL, also as PHP escapes them in JSON, and that JSON inside of JSON.
+// slashes are those of a URL, also as PHP escapes them in JSON, and such JSON inside JSON.
 var slashes = []string{"://", `:\/\/`, `:\\/\\/`, `:\\\/\\\/`, `:\\\\/\\\\/`}
 
-// marks has letters, digits and the bytes of the string. Unlike a class it needs no table.
+// marks is the set of letters, digits and the bytes of the string. Unlike a class it needs no table.
 type marks string
 
 const (
@@ -54,7 +54,7 @@ const (
 
 func (c marks) has(b byte) bool { return isAlnum(b) || strings.IndexByte(string(c), b) >= 0 }
 
-// run is the number of bytes at the beginning of s in the class, at most most.
+// run returns the number of bytes at the beginning of s in the set, at most most.
 func (c marks) run(s string, most int) int {
 	n := min(len(s), most)
 	for i := range n {
@@ -65,7 +65,7 @@ func (c marks) run(s string, most int) int {
 	return n
 }
 
-// back is the number of bytes at the end of s in the class, at most most.
+// back returns the number of bytes at the end of s in the set, at most most.
 func (c marks) back(s string, most int) int {
 	n := min(len(s), most)
 	for i := range n {
@@ -76,11 +76,11 @@ func (c marks) back(s string, most int) int {
 	return n
 }
 
-// longestBlock is the longest private key: 16,384 bits have 12 KB, and line numbers come on top.
+// longestBlock is the longest private key: 16,384 bits take 12 KB, plus line numbers.
 const longestBlock = 32 << 10
 
-// privateKey goes from the line of the header to the end of the footer. Without a footer it goes as far as there are lines of base64: the
-// output of a tool may be cut off. What stands between header and footer does not matter, so that lines with numbers or > before them are
+// privateKey extends from the line of the header to the end of the footer. Without a footer it extends as far as there are lines of base64:
+// the output of a tool may be cut off. The content between header and footer does not matter, so lines with numbers or > before them are
 // covered too.
 func privateKey(text string, at, end int) (span, bool) {
 	head := text[max(0, at-40):at]
@@ -114,7 +114,7 @@ func privateKey(text string, at, end int) (span, bool) {
 	return span{start, from + stop}, true
 }
 
-// linesOfBase64 is the length of the lines of base64 at the beginning of s, whose ends may be escaped.
+// linesOfBase64 returns the length of the lines of base64 at the beginning of s, whose ends may be escaped.
 func linesOfBase64(s string) int {
 	end := 0
 	for end < len(s) {
@@ -143,7 +143,7 @@ func base64Chars(s string) (n int) {
 	return n
 }
 
-// puttyKey takes the lines after the keyword and their number.
+// puttyKey matches the lines after the keyword and their number.
 func puttyKey(text string, _, end int) (span, bool) {
 	rest := text[end:min(len(text), end+longestBlock)]
 	i := 0
@@ -194,7 +194,7 @@ func webToken(text string, at, _ int) (span, bool) {
 	return span{at, i}, true
 }
 
-// discord looks at a dot with another one seven bytes after it. The id before the first is a number in base64.
+// discord checks a dot with another one seven bytes after it. The id before the first dot is a number in base64.
 func discord(text string, at, _ int) (span, bool) {
 	if at+8 >= len(text) || text[at+7] != '.' || wordMarks.run(text[at+1:], 6) != 6 {
 		return span{}, false
@@ -322,7 +322,7 @@ func terraform(text string, at, end int) (span, bool) {
 	return span{start, end + after}, at-start == 14 && after >= 50
 }
 
-// webhook is a URL whose path is the secret, after some segments that are not. The keyword ends where the path begins.
+// webhook is a URL whose path is the secret, after some segments that are not secret. The keyword ends where the path begins.
 type webhook int
 
 func (skip webhook) match(text string, _, end int) (span, bool) {
@@ -354,7 +354,7 @@ func makeHook(text string, at, end int) (span, bool) {
 	return webhook(0).match(text, at, end)
 }
 
-// mnemonic takes 12 to 24 words of three to eight letters after the name.
+// mnemonic matches 12 to 24 words of three to eight letters after the name.
 func mnemonic(text string, _, end int) (span, bool) {
 	i := end
 	for i < len(text) && i < end+12 && !('a' <= text[i] && text[i] <= 'z' && i > end) {

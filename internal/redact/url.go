@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// urlPassword is the password between user and host of a URL. Databases have a kind of their own, since their URLs are where most passwords
-// of agents' sessions are.
+// urlPassword matches the password between user and host of a URL. Databases have a kind of their own, since their URLs are where most
+// passwords of agents' sessions are.
 type urlPassword struct{ database bool }
 
 // databases are schemes, without what follows a plus (postgresql+asyncpg).
@@ -44,8 +44,8 @@ func (u urlPassword) match(text string, at, end int) (span, bool) {
 	return span{start, host}, true
 }
 
-// authority returns the position of the @ that ends user and password. Of several @ the last one before the path counts: passwords are not
-// always escaped. A slash ends the authority, unless what stands before it cannot be a host with a port.
+// authority returns the position of the @ that ends user and password. Of several @ it is the last one before the path: passwords are not
+// always escaped. A slash ends the authority, unless the text before it cannot be a host with a port.
 func authority(text string, from int) (at int, ok bool) {
 	at, colon := -1, -1
 	for i := from; i < len(text) && i < from+512; i++ {
@@ -60,7 +60,7 @@ func authority(text string, from int) (at int, ok bool) {
 			if at >= 0 || colon < 0 || isPort(text[colon+1:i]) {
 				return at, at > from
 			}
-			// The password has this character if a host follows.
+			// The character belongs to the password if a host follows.
 			rest := text[i:min(len(text), from+512)]
 			rest = rest[:endOfURL(rest)]
 			next := strings.IndexByte(rest, '@')

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Version grows with the rules: copies of sessions say which ones they were redacted with.
+// Version must grow with the rules: copies of sessions record the version with which they were redacted.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -20,7 +20,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// A record is redacted in one way: JSON stays JSON with the same members, anything else is a text, and no newline is added.
+// A record is redacted in one way: JSON stays JSON with the same members, anything else is text, and no newline is added.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	key := "AKIA" + "QYLPMN5HHHFPZAM2"

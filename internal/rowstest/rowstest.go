@@ -1,4 +1,4 @@
-// Package rowstest compares sessions in tables with what their programs sent.
+// Package rowstest compares the sessions in tables with what their programs sent.
 package rowstest
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Sent compares what the model would see of sessions in tables with what their program sent. The folder of the agent in the
-// corpus holds rows, NAME.rows.json, and schema.sql. Rows go through a database.
+// Sent compares what the model would see of sessions in tables with what their program sent. The folder of the agent in the corpus has
+// rows, NAME.rows.json, and schema.sql. The rows pass through a database.
 func Sent(t *testing.T, agent string, tables rows.Tables, s dialecttest.Sent) {
 	t.Helper()
 	dir, logs := dialecttest.Corpus(t, agent), t.TempDir()
@@ -50,7 +50,7 @@ func Sent(t *testing.T, agent string, tables rows.Tables, s dialecttest.Sent) {
 	s.Run(t, logs)
 }
 
-// plain takes messages apart as far as the chat-completions interface tells: not whether a tool failed.
+// plain splits messages as far as the chat-completions interface allows: it does not tell whether a tool failed.
 type plain struct {
 	dialect.Dialect
 	dialect.Parter

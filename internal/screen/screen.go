@@ -34,7 +34,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// plain reports whether Clean has nothing to do. It is fast for ASCII, since it runs for every cell of a list.
+// plain reports whether Clean has nothing to do. It has a fast path for ASCII, since it runs for every cell of a list.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c == 0x7f {
@@ -186,7 +186,7 @@ func Wrap(line string, width int) []string {
 }
 
 // Pieces breaks a clean line without tabs into pieces of at most first columns, and after the first one at most rest, between words if
-// possible. Each piece is where it begins and ends in the line; spaces at its end are left out. There is at least one piece. Columns are
+// possible. Each piece is the range [begin, end) in the line; spaces at its end are left out. There is at least one piece. Columns are
 // counted by grapheme cluster, of which a piece has at least one.
 func Pieces(line string, first, rest int) (list [][2]int) {
 	flush := func(from, to int) {
@@ -195,7 +195,7 @@ func Pieces(line string, first, rest int) (list [][2]int) {
 		}
 	}
 	room := first
-	start, used := 0, 0 // where the piece begins, and its columns
+	start, used := 0, 0 // the beginning of the piece, and its columns so far
 	breakAt := -1       // after the last space
 	at := 0
 	for g := displaywidth.StringGraphemes(line); g.Next(); {

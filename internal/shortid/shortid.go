@@ -1,4 +1,4 @@
-// Package shortid gives ids in as few characters as tell them apart.
+// Package shortid shortens ids to as few characters as distinguish them.
 package shortid
 
 import (
@@ -11,7 +11,7 @@ import (
 // Least is the length of the shortest ids.
 const Least = 8
 
-// All returns the short form of each of some ids: the shortest prefix, of Least characters or more, that no other id has. An id that comes
+// All returns the short form of each of some ids: the shortest prefix, of Least characters or more, that no other id has. An id that occurs
 // more than once stays as it is.
 func All(ids []string) []string {
 	// Most ids differ in their first bytes: comparing those touches no other memory.
@@ -41,7 +41,7 @@ func All(ids []string) []string {
 	return list
 }
 
-// Some returns the short forms of some of the ids, and whether another one is the same.
+// Some returns the short forms of some of the ids, and whether each occurs more than once.
 func Some(some, all []string) (list []string, shared []bool) {
 	const few = 100 // beyond this many, sorting is cheaper
 	sorted := len(some) > few
@@ -60,7 +60,8 @@ func Some(some, all []string) (list []string, shared []bool) {
 	return list, shared
 }
 
-// short returns the short form of one id, and whether another one is the same. near are the ids that may begin alike, id itself among them.
+// short returns the short form of one id, and whether it occurs more than once. near are the ids that may begin alike, id itself among
+// them.
 func short(id string, near []string) (string, bool) {
 	same, n := 0, Least
 	for _, other := range near {
@@ -69,7 +70,7 @@ func short(id string, near []string) (string, bool) {
 			continue
 		}
 		if len(id) < Least || len(other) < Least || other[:Least] != id[:Least] {
-			continue // fast: there may be ten thousand
+			continue // the fast path: there may be ten thousand
 		}
 		alike := Least
 		for alike < len(id) && alike < len(other) && id[alike] == other[alike] {

@@ -1,5 +1,5 @@
-// Command soak runs the tests that kill, disturb and compare, again and again with other seeds, until its time is over. It prints what
-// each part did, and at the end a table.
+// Command soak runs the tests that kill, disturb and compare, again and again with other seeds, until its time is over. It prints the
+// counts of each part, and at the end a table.
 //
 //	go run ./internal/soak                      ten minutes
 //	go run ./internal/soak -time 1h             an hour
@@ -144,7 +144,7 @@ func (r *runner) build(ctx context.Context, p *part) error {
 	return nil
 }
 
-// tail is the end of an output: enough to see what failed.
+// tail returns the end of an output: enough to see what failed.
 func tail(out []byte) string {
 	const most = 8000
 	if len(out) > most {

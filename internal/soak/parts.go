@@ -69,7 +69,7 @@ var parts = []part{
 	{name: "fuzz: RPC", pkg: "./rpc", run: "FuzzServe", fuzz: true},
 }
 
-// run runs a part for a while, and adds what it did. out is the end of what it printed.
+// run runs a part for a while, and adds its counts. out is the end of its output.
 func (r *runner) run(ctx context.Context, p *part, length time.Duration, seed uint64) (out string, err error) {
 	if p.fuzz {
 		targets := strings.Fields(p.run)
@@ -117,10 +117,10 @@ func (p *part) add(path string) error {
 	return os.Remove(path)
 }
 
-// tried is in the progress of a fuzzer. It first tries its seeds, which in a short soak may be all that it has time for.
+// tried matches the progress of a fuzzer. The fuzzer first tries its seeds, which may be all that it has time for in a short soak.
 var tried = regexp.MustCompile(`(?:execs|baseline coverage): (\d+)`)
 
-// triedIn returns how many inputs a fuzzer says it tried.
+// triedIn returns how many inputs a fuzzer reports to have tried.
 func triedIn(progress []byte) (n int64) {
 	for _, m := range tried.FindAllSubmatch(progress, -1) {
 		now, _ := strconv.ParseInt(string(m[1]), 10, 64) // digits
@@ -129,9 +129,9 @@ func triedIn(progress []byte) (n int64) {
 	return n
 }
 
-// fuzz runs one target. Its rounds are the inputs that the fuzzer says it tried.
+// fuzz runs one target. Its rounds are the inputs that the fuzzer reports to have tried.
 func (r *runner) fuzz(ctx context.Context, p *part, target string, length time.Duration) (string, error) {
-	// What the fuzzer finds interesting stays in a folder of this soak, so that later passes begin with it.
+	// Interesting inputs stay in a folder of this soak, so that later passes begin with them.
 	cache := filepath.Join(r.work, "fuzz", filepath.Base(p.pkg))
 	text, err := r.start(ctx, p, nil, "-test.run", "^$", "-test.fuzz", "^"+target+"$", "-test.fuzztime", max(length, time.Second).String(),
 		"-test.parallel", "2", "-test.fuzzcachedir", cache, "-test.fuzzminimizetime", "200ms") // the usual minute would be most of the time

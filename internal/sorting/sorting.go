@@ -9,8 +9,7 @@ import (
 	"slices"
 )
 
-// By sorts a slice in ascending order, as compare says: it is negative if a comes before b, and positive if b comes before a. Elements that are equal
-// stay in their order.
+// By sorts a slice in ascending order. compare is negative if a comes before b, and positive if b comes before a. The sort is stable.
 func By[S ~[]T, T any](list S, compare func(a, b T) int) {
 	sort(list, len(list), func(i, j int) int { return compare(list[i], list[j]) })
 }
@@ -29,7 +28,7 @@ func sort(list any, n int, compare func(i, j int) int) {
 	reflect.Copy(old, sorted)
 }
 
-// places says from where each element of the sorted slice comes; nil if they are in order.
+// places returns where each element of the sorted slice comes from; nil if they are in order.
 func places(n int, compare func(i, j int) int) []int32 {
 	i := 1
 	for i < n && compare(i-1, i) <= 0 {

@@ -24,7 +24,7 @@ func items(r *rand.Rand, n, keys int) []item {
 	return list
 }
 
-// By gives what slices.SortStableFunc gives.
+// By returns the same as slices.SortStableFunc.
 func TestBy(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 60 {
@@ -44,7 +44,7 @@ func TestBy(t *testing.T) {
 	sorting.By([]string(nil), func(a, b string) int { panic("nothing to compare") })
 }
 
-// Nothing is allocated for a slice that is sorted.
+// Sorting a sorted slice allocates nothing.
 func TestSorted(t *testing.T) {
 	list := items(rand.New(rand.NewPCG(1, 2)), 100, 50)
 	sorting.By(list, byKey)

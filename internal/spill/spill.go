@@ -1,6 +1,5 @@
-// Package spill keeps bytes for as long as one operation lasts: in memory, and in a temporary file when there are many. The
-// file has no name, so a process that is killed leaves nothing. Where a system keeps the names of open files, Close removes
-// it.
+// Package spill keeps bytes for the duration of one operation: in memory, and in a temporary file if they are many. The file has no name,
+// so a process that is killed leaves nothing. On systems that keep the names of open files, Close removes it.
 package spill
 
 import (
@@ -14,23 +13,23 @@ import (
 )
 
 const (
-	// inMemory is how much is kept in memory before there is a file.
+	// inMemory is how much is kept in memory before a file is used.
 	inMemory = 4 << 20
 	// pieceSize is how much is collected for one write to the file.
 	pieceSize = 1 << 20
 )
 
-// Bytes are written at the end and read anywhere. The zero value is empty. It is not safe for writing from several goroutines;
-// after the last write any number may read.
+// Bytes are written at the end and read anywhere. The zero value is empty. Writing is not safe for concurrent use; after the last write any
+// number of goroutines may read.
 type Bytes struct {
-	buf  []byte       // what is not in the file, after flushed
-	file durable.File // nil: all is in buf
-	path string       // of file
-	// flushed is how much the file holds.
+	buf  []byte       // the bytes that are not in the file, from flushed on
+	file durable.File // nil: everything is in buf
+	path string       // path of file
+	// flushed is how many bytes the file has.
 	flushed int64
 }
 
-// Size is how many bytes were written.
+// Size returns how many bytes were written.
 func (b *Bytes) Size() int64 { return b.flushed + int64(len(b.buf)) }
 
 // Write implements io.Writer.
@@ -48,7 +47,7 @@ func (b *Bytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush moves what is in memory to the file.
+// flush moves the bytes in memory to the file.
 func (b *Bytes) flush() error {
 	if b.file == nil {
 		if err := b.begin(); err != nil {
@@ -121,7 +120,7 @@ func (b *Bytes) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// Flush makes all bytes ready for Map. Where there is no file it does nothing.
+// Flush prepares all bytes for Map. Without a file it does nothing.
 func (b *Bytes) Flush() error {
 	if b.file == nil {
 		return nil
@@ -129,8 +128,8 @@ func (b *Bytes) Flush() error {
 	return b.flush()
 }
 
-// Map returns some of the bytes up to the last Flush without copying them, and a function that ends their use. It returns an
-// error that wraps errors.ErrUnsupported if they are in memory, or the system cannot do it.
+// Map returns some of the bytes up to the last Flush without copying them, and a function that ends their use. It returns an error that
+// wraps errors.ErrUnsupported if they are in memory, or the system has no mappings.
 func (b *Bytes) Map(from, size int64) ([]byte, func() error, error) {
 	m, ok := b.file.(durable.Mapper)
 	if !ok || from+size > b.flushed {
@@ -139,7 +138,7 @@ func (b *Bytes) Map(from, size int64) ([]byte, func() error, error) {
 	return m.Map(from, size, true)
 }
 
-// Close gives the bytes up. A second call does nothing.
+// Close releases the bytes. A second call does nothing.
 func (b *Bytes) Close() error {
 	f := b.file
 	b.file, b.buf, b.flushed = nil, nil, 0

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What was written is read back, in memory and in a file, also while more is written. The file leaves nothing.
+// What was written is read back, in memory and in a file, also while more is written. The file leaves no trace.
 func TestBytes(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	dice := rand.New(rand.NewPCG(1, 2))
@@ -80,7 +80,7 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// Bytes that were shed take no memory, and are read back with what is written later.
+// Bytes moved by Shed take no memory, and are read back with what is written later.
 func TestShed(t *testing.T) {
 	t.Parallel()
 	var b Bytes

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/rows/crush"
 )
 
-// crushTables are the tables of Crush that sessions are kept in.
+// crushTables are the tables in which Crush keeps sessions.
 const crushTables = `
 CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL,
 	tstamp TIMESTAMP DEFAULT (datetime('now')));
@@ -31,7 +31,7 @@ CREATE TRIGGER update_session_message_count_on_delete AFTER DELETE ON messages B
 	UPDATE sessions SET message_count = message_count - 1 WHERE id = old.session_id; END;
 `
 
-// crushTrigger notes when a session was last changed.
+// crushTrigger records when a session was last changed.
 const crushTrigger = `
 CREATE TRIGGER update_sessions_updated_at AFTER UPDATE ON sessions BEGIN
 	UPDATE sessions SET updated_at = strftime('%s', 'now') WHERE id = new.id; END;
@@ -44,8 +44,8 @@ type Project struct {
 	Data string
 }
 
-// Crush makes the registry of a Crush that was started once in each of some projects, in a data folder of the user
-// ($XDG_DATA_HOME), and their databases.
+// Crush makes the registry of a Crush that was started once in each of some projects, and their databases. data is a data folder of the
+// user ($XDG_DATA_HOME).
 func Crush(data string, projects ...Project) error {
 	var tables strings.Builder
 	tables.WriteString(crushTables + crushTrigger)

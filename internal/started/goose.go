@@ -2,7 +2,7 @@ package started
 
 import "path/filepath"
 
-// goose are the tables of Goose that sessions are kept in.
+// goose has the tables in which Goose keeps sessions.
 const goose = `
 CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP);
 INSERT INTO schema_version (version) VALUES (16);

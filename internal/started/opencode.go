@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
 )
 
-// openCode are the tables of OpenCode that sessions are kept in.
+// openCode has the tables in which OpenCode keeps sessions.
 const openCode = `
 CREATE TABLE project (id text PRIMARY KEY, worktree text NOT NULL, vcs text, name text, time_created integer NOT NULL,
 	time_updated integer NOT NULL, time_initialized integer, sandboxes text NOT NULL, commands text);

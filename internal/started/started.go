@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
-// madeOnce makes a database with tables. One that is there stays.
+// madeOnce makes a database with tables. An existing one stays.
 func madeOnce(path, tables string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
@@ -48,7 +48,7 @@ func Changed(agent, path, id string, at time.Time) error {
 			_, err = tx.Exec(`UPDATE session SET time_updated = ? WHERE id = ?`, at.UnixMilli(), id)
 		case "goose":
 			_, err = tx.Exec(`UPDATE sessions SET updated_at = ? WHERE id = ?`, at.UTC().Format(time.DateTime), id)
-		case "crush": // its trigger would set the machine's time
+		case "crush": // Crush's trigger would set the machine's time
 			if _, err = tx.Exec(`DROP TRIGGER update_sessions_updated_at`); err == nil {
 				_, err = tx.Exec(`UPDATE sessions SET updated_at = ? WHERE id = ?`, at.Unix(), id)
 			}

@@ -1,5 +1,5 @@
-// Package termsvg draws what happens on a terminal as an animated SVG: commands that are typed, and what they print. The picture needs no script,
-// so a page may show it as an image.
+// Package termsvg draws a terminal session as an animated SVG: commands that are typed, and their output. The picture needs no script, so a
+// page may show it as an image.
 package termsvg
 
 import (
@@ -14,11 +14,11 @@ import (
 // A Scene is one command on an empty screen.
 type Scene struct {
 	Command string
-	Output  string        // with colours as a terminal gets them
-	Reading time.Duration // how long it stays
+	Output  string        // output with SGR colours
+	Reading time.Duration // how long the output stays
 }
 
-// Size is that of the terminal.
+// Size is the size of the terminal.
 type Size struct{ Columns, Rows int }
 
 // Metrics of the picture, in pixels.
@@ -78,7 +78,8 @@ func Write(w io.Writer, size Size, title string, scenes []Scene) error {
 	return out.Flush()
 }
 
-// timing writes when what is seen: a scene, the keys of its command one by one, then its output. A reader that wants no motion sees the first scene.
+// timing writes what is visible when: a scene, the keys of its command one by one, then its output. A reader that wants no motion sees the
+// first scene.
 func timing(out io.Writer, scenes []Scene) {
 	var total time.Duration
 	for _, s := range scenes {
@@ -102,13 +103,13 @@ func timing(out io.Writer, scenes []Scene) {
 	fmt.Fprintln(out, "}")
 }
 
-// typing is how long the command takes to type.
+// typing returns how long the command takes to type.
 func (s Scene) typing() time.Duration {
 	return time.Duration(utf8.RuneCountInString(s.Command)) * keyTime
 }
 
-// drawLine draws a line of the terminal. Each run of one style has a place of its own, and so has what follows a sign that fonts may draw wider than a
-// letter.
+// drawLine draws a line of the terminal. Each run of one style is positioned separately, and so is what follows a sign that fonts may draw
+// wider than a letter.
 func drawLine(out io.Writer, row int, line string) {
 	y := bar + float64(row)*cellHeight + fontSize
 	var spans strings.Builder
@@ -147,7 +148,7 @@ func cutSGR(line string) (sgr, rest string, ok bool) {
 	return strings.Cut(after, "m")
 }
 
-// classOf is the attribute for SGR parameters.
+// classOf returns the attribute for SGR parameters.
 func classOf(sgr string) string {
 	var names []string
 	for p := range strings.SplitSeq(sgr, ";") {

@@ -56,7 +56,7 @@ func mainWorktree(root, git string) string {
 	return filepath.Dir(common)
 }
 
-// under makes a path absolute by a folder.
+// under makes a path absolute, relative to dir.
 func under(dir, path string) string {
 	path = filepath.FromSlash(path)
 	if filepath.IsAbs(path) {

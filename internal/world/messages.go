@@ -31,19 +31,19 @@ func (w *World) Say(s *store.Session, role, text string) store.Appended {
 	return a
 }
 
-// Message is a message in the format of most agents.
+// Message returns a message in the format of most agents.
 func Message(role, text string) []byte {
 	quoted, _ := json.Marshal(text) // a string: it cannot fail
 	return fmt.Appendf(nil, `{"role":%q,"content":%s}`, role, quoted)
 }
 
-// Log is the content of a session's log as pi and omp write it: a header and lines.
+// Log returns the content of a session's log as pi and omp write it: a header and lines.
 func Log(id, cwd string, lines ...string) string {
 	return fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-02-16T10:20:00.000Z","cwd":%q}`+"\n", id, cwd) +
 		strings.Join(lines, "\n") + "\n"
 }
 
-// Said is the record of a user's message as pi and omp write it.
+// Said returns the record of a user's message as pi and omp write it.
 func Said(id, parent, text string) string {
 	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":%q}}`, id, parent, text)
 }
@@ -77,7 +77,7 @@ func (w *World) Texts(s *store.Session) []string {
 	return list
 }
 
-// Seen opens the session again and gives what the model would see.
+// Seen opens the session again and returns what the model would see.
 func (w *World) Seen(path string) []string {
 	w.Helper()
 	s, err := w.Open(w.Context(), path, store.OpenOptions{})

@@ -37,14 +37,14 @@ type World struct {
 	FS durable.FS
 	// Quiet replaces the machine's clock and waits, for simulated crashes.
 	Quiet bool
-	// Roots and Extra are those of place.Options.
+	// Roots and Extra are fields of place.Options.
 	Roots []string
 	Extra []place.ExtraRoot
-	// Drivers, if set, replace that of files. Databases are asked before it: tests without one do not link SQLite.
+	// Drivers, if set, replaces the driver of files. Databases come before it: tests without them do not link SQLite.
 	Drivers, Databases []backend.Driver
 	// Wrap, if set, wraps each backend for writing.
 	Wrap func(backend.Backend) backend.Backend
-	// State is treeline's own folder; "" keeps none.
+	// State is treeline's own folder; "" means none.
 	State    string
 	ReadOnly bool
 
@@ -53,7 +53,7 @@ type World struct {
 	logs   bytes.Buffer
 	chance Counter
 	now    time.Time
-	stamp  time.Time // of the next file that Old writes
+	stamp  time.Time // time of the next file that Old writes
 }
 
 // New makes a World in a temporary folder. It closes the store with the test.
@@ -95,7 +95,7 @@ func (w *World) Machine() *place.Machine {
 	return place.New(opt)
 }
 
-// Options are those of a machine with only a home folder, for tests that need no World.
+// Options returns the options of a machine with only a home folder, for tests that need no World.
 func Options(home string, fs durable.FS) place.Options {
 	return place.Options{
 		Dialects: all.Dialects(),
@@ -114,7 +114,7 @@ func Store(home string) *store.Store {
 	return store.New(store.Options{Machine: place.New(Options(home, durable.OS{}))})
 }
 
-// files is the driver of files with the world's file system and clock.
+// files returns the driver of files with the world's file system and clock.
 func (w *World) files() backend.Driver {
 	opt := file.Options{FS: w.FS, TornWait: time.Millisecond}
 	if w.Quiet {
@@ -165,7 +165,7 @@ func (w *World) Write(opt store.WriteOptions) store.WriteOptions {
 	return opt
 }
 
-// Clock is the world's time: a second later at each call.
+// Clock returns the world's time: a second later at each call.
 func (w *World) Clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -240,7 +240,7 @@ func (w *World) View(path string, opt store.OpenOptions) *store.Session {
 // At returns a path in the home folder.
 func (w *World) At(name string) string { return filepath.Join(w.Home, filepath.FromSlash(name)) }
 
-// Put writes a file in the home folder and gives its path.
+// Put writes a file in the home folder and returns its path.
 func (w *World) Put(name, content string) string {
 	w.Helper()
 	path := w.At(name)
@@ -276,7 +276,7 @@ func (w *World) ReadLines(path string) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
-// Exists reports whether a file is there.
+// Exists reports whether a file exists.
 func (w *World) Exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -8,7 +8,7 @@
 //   - Each name that changed in a folder since its last sync is the old one or the new one, independent of the others and of
 //     the bytes of the file: a file can have its name and no content.
 //
-// That is worse than most file systems, and all that POSIX allows, except that a rename that replaces a file is atomic.
+// That is worse than most file systems, and everything that POSIX allows, except that a rename that replaces a file is atomic.
 //
 // Every operation is recorded as a line of text. OnOp is called after each one; that is where tests crash.
 package crashfs
@@ -60,13 +60,13 @@ type node struct {
 	links uint32 // number of names of a file
 
 	data    []byte   // a file's bytes
-	lasting []byte   // the durable ones
-	changes []change // since lasting
+	lasting []byte   // the durable bytes
+	changes []change // changes since lasting
 
 	names        map[string]*node // a folder's names; nil for a file
 	lastingNames map[string]*node
 
-	holder *file // of the lock
+	holder *file // holder of the lock
 }
 
 // change is a write at an offset, or a truncation (bytes is nil).
@@ -228,7 +228,7 @@ func (ch change) apply(data []byte, fate Fate) []byte {
 	case 0: // lost
 	case 1: // the length, and zeros
 		data = resize(data, max(int64(len(data)), ch.at+int64(len(ch.bytes))))
-	case 2: // the first bytes
+	case 2: // only the first bytes
 		data = put(data, ch.at, ch.bytes[:fate(len(ch.bytes)+1)])
 	default:
 		data = put(data, ch.at, ch.bytes)

@@ -15,13 +15,13 @@ import (
 
 // Fault is a kind of failure.
 type Fault struct {
-	// Name is for messages of the test.
+	// Name is the name in messages of the test.
 	Name string
-	// Err is what the operation returns.
+	// Err is the error that the operation returns.
 	Err error
-	// Done says that the operation is done all the same; of a write, half is done.
+	// Done: the operation is done all the same; of a write, half is done.
 	Done bool
-	// Lasting says that all later writes fail too, as on a disk that stays full.
+	// Lasting: all later writes fail too, as on a disk that stays full.
 	Lasting bool
 }
 
@@ -73,7 +73,7 @@ func (f *FS) Open(name string, flag int, perm fs.FileMode) (file durable.File, e
 	inner := durable.File(nil)
 	if err := f.do(false, func() (err error) { inner, err = f.FS.Open(name, flag, perm); return err }); err != nil {
 		if inner != nil {
-			_ = inner.Close() // opened, but the caller does not know
+			_ = inner.Close() // it was opened, but the caller does not know
 		}
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}

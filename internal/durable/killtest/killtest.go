@@ -42,8 +42,8 @@ func Command(args ...any) *exec.Cmd {
 	return cmd
 }
 
-// Run runs a command and kills it some time after it has printed a number of lines. It returns all lines. It is an error if
-// the command cannot be started or writes to its standard error.
+// Run runs a command and kills it some time after it has printed a number of lines. It returns all lines. It is an error if the command
+// cannot be started or writes to its standard error.
 func Run(cmd *exec.Cmd, after int, patience time.Duration) (acknowledged []string, err error) {
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// MemoryFolder makes a folder in memory, where nothing waits for a disk. It is "" if the system has no room for one, or runs no
-// programs from there. The caller removes it.
+// MemoryFolder makes a folder in memory, so that nothing waits for a disk. It returns "" if the system has no room for one, or runs no
+// programs from there. The caller removes the folder.
 func MemoryFolder() string {
 	const parent, room, noexec = "/dev/shm", 2 << 30, 8
 	var s syscall.Statfs_t
@@ -22,11 +22,11 @@ func MemoryFolder() string {
 	for _, path := range left {
 		var pid int
 		if _, err := fmt.Sscanf(filepath.Base(path), "tl%d-", &pid); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			_ = os.RemoveAll(path) // it may be that of another user
+			_ = os.RemoveAll(path) // it may belong to another user
 		}
 	}
 	for n := 0; ; n++ {
-		dir := fmt.Sprintf("%s/tl%d-%d", parent, os.Getpid(), n) // short, since some outputs have room for short paths only
+		dir := fmt.Sprintf("%s/tl%d-%d", parent, os.Getpid(), n) // short, since some tests print paths in narrow columns
 		if err := os.Mkdir(dir, 0o700); err == nil {
 			return dir
 		} else if !errors.Is(err, fs.ErrExist) {

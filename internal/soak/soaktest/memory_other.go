@@ -2,5 +2,5 @@
 
 package soaktest
 
-// MemoryFolder is "": there is no folder in memory.
+// MemoryFolder returns "": the system has no folder in memory.
 func MemoryFolder() string { return "" }

@@ -39,7 +39,7 @@ const (
 	EnvCounts = "TREELINE_SOAK_COUNTS"
 )
 
-// atOnce is how many tests run at once per core. Most of those that take long wait for a clock, a process or a server.
+// atOnce is how many tests run at once per core. Most of the long ones wait for a clock, a process or a server.
 const atOnce = 3
 
 // Main is for TestMain. It runs the tests with less garbage collection unless GOGC is set: their heaps are small, and a tenth of their time
@@ -59,7 +59,7 @@ func Main(m interface{ Run() int }) int {
 	}
 	if os.Getenv("TMPDIR") == "" && !Every() {
 		if dir := MemoryFolder(); dir != "" {
-			defer os.RemoveAll(dir) // tests remove what they made
+			defer os.RemoveAll(dir) // tests remove their own files
 			if err := os.Setenv("TMPDIR", dir); err != nil {
 				panic(err)
 			}
@@ -68,7 +68,7 @@ func Main(m interface{ Run() int }) int {
 	return m.Run()
 }
 
-// Every reports whether a test that takes long runs all of its cases, as in CI and in a soak. In plain `go test` it runs a part of them.
+// Every reports whether a long test runs all of its cases, as in CI and in a soak. In plain `go test` it runs a part of them.
 func Every() bool { return os.Getenv(EnvCI) != "" || os.Getenv(EnvTime) != "" }
 
 // Part returns the number of cases or rounds: all if every case runs, otherwise a part of them.
@@ -94,17 +94,17 @@ func Share[T any](t testing.TB, list []T, nth int) []T {
 	return some
 }
 
-// Line is what one test did. It is a line of JSON in the file that TREELINE_SOAK_COUNTS names.
+// Line describes what one test did. It is a line of JSON in the file that TREELINE_SOAK_COUNTS names.
 type Line struct {
 	Test         string `json:"test"`
 	Rounds       int64  `json:"rounds"`
 	Acknowledged int64  `json:"acknowledged"` // entries whose write was acknowledged and that were looked for
 	Lost         int64  `json:"lost"`         // acknowledged entries that were not found, or found twice
-	Unreadable   int64  `json:"unreadable"`   // logs that could not be read, or gone on with
+	Unreadable   int64  `json:"unreadable"`   // logs that could not be read or continued
 	Failed       bool   `json:"failed"`
 }
 
-// Counts counts for one test. Its methods can be called by several goroutines.
+// Counts are the counts of one test. Its methods may be called from several goroutines at once.
 type Counts struct {
 	t       testing.TB
 	limit   time.Duration // 0 in plain go test
@@ -172,8 +172,8 @@ func (c *Counts) Soaking() bool { return c.limit > 0 }
 // Seed returns n in plain go test, and another number in each pass of a soak.
 func (c *Counts) Seed(n uint64) uint64 { return n + c.seed<<20 }
 
-// Rounds returns the numbers of the rounds: the usual ones, few in short mode, and in a soak as many as the time allows, but at
-// least one. It ends when the test has failed, and says in which round.
+// Rounds returns the numbers of the rounds: the usual ones, few in short mode, and in a soak as many as the time allows, but at least one.
+// It ends when the test has failed, and logs the round.
 func (c *Counts) Rounds(usual, few int) iter.Seq[int] {
 	most := usual
 	if testing.Short() {
@@ -208,14 +208,14 @@ func (c *Counts) Did(rounds int) { c.rounds.Add(int64(rounds)) }
 // Acknowledged counts entries whose write was acknowledged.
 func (c *Counts) Acknowledged(n int) { c.acks.Add(int64(n)) }
 
-// Lost counts an acknowledged entry that is not there once, and fails the test. The test goes on.
+// Lost counts an acknowledged entry that is missing or duplicated, and fails the test. The test continues.
 func (c *Counts) Lost(format string, args ...any) {
 	c.t.Helper()
 	c.lost.Add(1)
 	c.t.Errorf(format, args...)
 }
 
-// Unreadable counts a log that cannot be read or gone on with if there is an error, and ends the test.
+// Unreadable counts a log that cannot be read or continued if err is not nil, and ends the test.
 func (c *Counts) Unreadable(path string, err error) {
 	c.t.Helper()
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/server/logs"
 )
 
-// archived gives the operations on logs, blobs and the index of an archive, which packages logs and indexed carry out.
+// archived returns the operations on the logs, blobs and index of an archive. Packages logs and indexed carry them out.
 func archived() (list []*operation) {
 	for _, row := range logs.Rows() {
 		list = append(list, passed(row, func(r *request, c *logs.Call, p any) error { return row.Answer(r.s.logs, c, p) }))
@@ -38,7 +38,7 @@ func passed(row *logs.Row, answer func(*request, *logs.Call, any) error) *operat
 		if err := r.decodeQuery(p.Elem(), o.fields); err != nil {
 			return err
 		}
-		// A form of another site cannot send these types.
+		// Content-Type must be given: a form of another site cannot send these types.
 		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		if o.body != "" && kind != o.body {
 			return guard.Refuse(http.StatusUnsupportedMediaType, "the body must have the header Content-Type: %s", o.body)
@@ -52,7 +52,7 @@ func passed(row *logs.Row, answer func(*request, *logs.Call, any) error) *operat
 	return o
 }
 
-// indexed is a call about the index. A limited token sees of it what lists show it.
+// indexed returns the call of an operation on the index. A limited token sees only the part of the index that its lists show.
 func (r *request) indexed(c *logs.Call) *indexed.Call {
 	call := &indexed.Call{Call: c, Logs: r.s.logs, Root: r.s.store.ArchivedPath(""), Index: func(ctx context.Context, fresh bool) (index.Shared, error) {
 		return r.s.store.Index(ctx, fresh, treeline.RefreshOptions{})
@@ -66,12 +66,12 @@ func (r *request) indexed(c *logs.Call) *indexed.Call {
 	return call
 }
 
-// may decides for a token that is limited to projects whether it may read or write a log; see logs.Call. A log of another project
-// does not exist for it. The catalogue knows the projects of sessions; any other log is looked at.
+// may decides whether a token that is limited to projects may read or write a log; see logs.Call. To such a token, a log of another project
+// does not exist. The catalogue knows the projects of sessions; for any other log, the log itself is read.
 func (r *request) may(ctx context.Context, log backend.Log, write bool, head []byte) error {
 	name := log.Name
 	if err := r.mayWrite(); write && err != nil {
-		return err // findMissingBlobs only reads, and asks: a writer may know more
+		return err // findMissingBlobs only reads, but counts as a write here: a writer may learn more
 	}
 	path := r.s.store.ArchivedPath(name)
 	switch {
@@ -84,10 +84,10 @@ func (r *request) may(ctx context.Context, log backend.Log, write bool, head []b
 			r.project = project
 		}
 		return nil
-	case len(head) == 0: // a blob, of a log that is written next
+	case len(head) == 0: // a blob of a log that will be written next
 		return nil
 	}
-	// The folder of another project's session is closed, whatever is put there.
+	// Nothing may be put into the folder of another project's session, whatever it is.
 	if owner := r.s.store.OwnerOf(path); owner != "" {
 		if of, err := r.projectAt(ctx, owner, ""); err == nil && !r.grant.Allows(of) {
 			return guard.Refuse(http.StatusForbidden, "the token %q is not for the session that %s belongs to", r.grant.Name, name)
@@ -101,8 +101,8 @@ func (r *request) may(ctx context.Context, log backend.Log, write bool, head []b
 	return err
 }
 
-// projectAt is the project of the log at a path. generation is that of the log, "" if the caller does not know it. A list, the index
-// and what was found out before are about a generation: they decide only as long as the log still has it.
+// projectAt returns the project of the log at a path. generation is the log's generation, or "" if the caller does not know it. What a
+// list, the index or an earlier call says about the log holds for one generation; it is used only while the log still has it.
 func (r *request) projectAt(ctx context.Context, path, generation string) (project string, err error) {
 	if decides := r.s.store.ProjectLog(path); decides != path {
 		path, generation = decides, ""
@@ -131,7 +131,7 @@ func (r *request) projectAt(ctx context.Context, path, generation string) (proje
 	return project, err
 }
 
-// rowAt is the session at a path as a list or the index of an archive has it, nil if they have none.
+// rowAt returns the row of the session at a path from a list or from the index of an archive, or nil if there is none.
 func (r *request) rowAt(ctx context.Context, path string) (*place.Row, error) {
 	if r.paged() {
 		return r.s.lookUp(path), nil
@@ -146,7 +146,7 @@ func (r *request) rowAt(ctx context.Context, path string) (*place.Row, error) {
 	return nil, nil
 }
 
-// generationAt is the generation of the log at a path.
+// generationAt returns the generation of the log at a path.
 func (s *Server) generationAt(ctx context.Context, path string) (string, error) {
 	at, err := s.store.Locate(path)
 	if err != nil {

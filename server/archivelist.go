@@ -14,9 +14,9 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Lists of an archive with an index of its own: the database makes the page, and no other session is read. See view.Archive.
+// Lists of an archive with an index of its own: the database makes the page, and no other sessions are read. See view.Archive.
 
-// askArchive gives a page of the sessions that a filter lets through.
+// askArchive returns a page of the sessions that pass a filter.
 func (r *request) askArchive(p filterParams, opt treeline.PageOptions, below bool) (part view.Part, err error) {
 	f, err := p.filter(r.s.opt.Clock())
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *request) archivePage(p listParams, n int) (page sessionPage, err error)
 	return page, nil
 }
 
-// showArchive is sessionsPage for an archive. Forks stand below their parent if both are on the page; what all sessions used is not
+// showArchive is sessionsPage for an archive. A fork is shown below its parent if both are on the page. The usage of all sessions is not
 // summed up.
 func (r *request) showArchive(q page.ListQuery, event string) error {
 	limit := min(cmp.Or(q.Limit, listMost), mostListed)
@@ -77,7 +77,7 @@ func (r *request) showArchive(q page.ListQuery, event string) error {
 		case part.Next == "":
 			p.Matched = len(list)
 		case part.Total >= 0:
-			p.Matched = part.Total - (len(part.Page) - len(list)) // sub-agents of the page do not count
+			p.Matched = part.Total - (len(part.Page) - len(list)) // sub-agents on the page do not count
 		}
 		if !p.Narrowed() {
 			p.Total = p.Matched
@@ -90,11 +90,11 @@ func (r *request) showArchive(q page.ListQuery, event string) error {
 	})
 }
 
-// choicesMost is how many values a filter of an archive offers.
+// choicesMost is the largest number of values that a filter of an archive offers.
 const choicesMost = 40
 
-// choices fills in what the filters of a page offer: the directories and models of the archive, without numbers, and the agents of the
-// page. A limited client is offered the models of the page.
+// choices fills in the choices of a page's filters: the directories and models of the archive, without counts, and the agents on the page.
+// A limited client is offered only the models on the page.
 func (r *request) choices(p *page.SessionsPage, fam *view.Family) error {
 	p.Agents, p.Models = fam.Agents, fam.Models
 	dirs, err := r.s.store.Projects(r.Context())
@@ -114,7 +114,7 @@ func (r *request) choices(p *page.SessionsPage, fam *view.Family) error {
 		p.Models = p.Models[:min(len(p.Models), choicesMost)]
 	}
 	for i := range p.Agents {
-		p.Agents[i].Count = 0 // it is that of the page
+		p.Agents[i].Count = 0 // the count covers only this page
 	}
 	return nil
 }

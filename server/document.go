@@ -18,18 +18,18 @@ import (
 	"github.com/treeline-dev/treeline/transcript"
 )
 
-// Bounds of the sessions that are held open.
+// Bounds of the sessions held open.
 const (
 	openMost  = 128
-	openBytes = 256 << 20 // of trees, as estimated
-	// entryCost is what an entry of a tree takes, with what pages keep of it; openCost what a session takes besides.
+	openBytes = 256 << 20 // of trees, estimated
+	// entryCost is the memory of one entry of a tree, including what pages keep of it; openCost is that of a session without its entries.
 	entryCost = 160
 	openCost  = 300 << 10
-	// lendFrom is the size from which a session that a search found stays open.
+	// lendFrom is the size from which a session that a search opened stays open.
 	lendFrom = 4 << 20
 )
 
-// documents are the sessions that are held open between requests, those that were used last.
+// documents are the sessions held open between requests: the most recently used ones.
 type documents struct {
 	s *Server
 
@@ -38,42 +38,42 @@ type documents struct {
 	clock uint64 // counts uses
 }
 
-// document is one session that is held open. Its tree grows with the log. While it is used for reading it does not change.
+// document is one session held open. Its tree grows with the log, but not while the session is being read.
 type document struct {
 	path string
 
 	// Under documents.mu.
 	users int
 	used  uint64
-	size  int64 // as estimated
-	gone  bool  // no longer in the list: the last user closes it
+	size  int64 // estimated
+	gone  bool  // removed from documents.open: the last user closes it
 
-	// mu is held for reading while the session is read, and for writing while it is opened and reads on.
+	// mu is held for reading while the session is read, and for writing while it is opened or reads on.
 	mu   sync.RWMutex
-	sess *store.Session // nil: not opened yet
-	seen backend.Log    // the log before it was last read
-	tag  string         // of the log as it is in the tree
+	sess *store.Session // nil until opened
+	seen backend.Log    // the log as it was just before it was last read
+	tag  string         // identifies the state of the log that the tree has
 
-	// kept guards what pages keep of the session: its transcript, with the state of the logs that it was made for, and the
-	// command that continues it.
+	// kept guards what pages keep of the session: its transcript, with the state of the logs that it was made for, and the command that
+	// continues the session.
 	kept    sync.Mutex
 	text    *transcript.Document
 	state   string
 	command *string
-	sees    *page.Here // what the model sees at a leaf; seesAt says of which log and leaf
+	sees    *page.Here // what the model sees at a leaf; seesAt identifies the log's state and the leaf
 	seesAt  string
-	// filing guards the edits of files that were last asked for, with the state of the log and the leaf.
+	// filing guards the edits of files that were asked for last, and the state of the log and the leaf that they belong to.
 	filing  sync.Mutex
 	files   []transcript.FileChange
 	filesOf string
-	edited  atomic.Int64 // what files takes
-	// referring guards the blobs that the entries refer to, with the state of the log.
+	edited  atomic.Int64 // the memory of files
+	// referring guards the blobs that the entries refer to, and the state of the log that they belong to.
 	referring sync.Mutex
 	refs      map[blob.Ref]bool
 	refsOf    string
 }
 
-// refers reports whether an entry refers to a blob. A text that is not a reference passes: there is no such blob.
+// refers reports whether an entry refers to a blob. It is also true for a text that is not a reference: no such blob exists.
 func (doc *document) refers(text string) bool {
 	ref, err := blob.ParseRef(text)
 	if err != nil {
@@ -84,7 +84,7 @@ func (doc *document) refers(text string) bool {
 	if doc.refs == nil || doc.refsOf != doc.tag {
 		doc.refs, doc.refsOf = map[blob.Ref]bool{}, doc.tag
 		for t, i := doc.sess.Tree(), 0; i < t.Len(); i++ {
-			if raw, err := t.At(i).Raw(); err == nil { // what cannot be read refers to nothing
+			if raw, err := t.At(i).Raw(); err == nil { // an entry that cannot be read refers to nothing
 				for r := range blob.RefsIn(raw) {
 					doc.refs[r] = true
 				}
@@ -94,16 +94,16 @@ func (doc *document) refers(text string) bool {
 	return doc.refs[ref]
 }
 
-// errGone is the error of a document that another one replaced.
+// errGone means that the log of a document was replaced by another one.
 var errGone = errors.New("the log was replaced")
 
-// use calls f with a session, as its log is now. f must not keep the session, nor wait for a client.
+// use calls f with a session that is up to date with its log. f must not keep the session, nor wait for a client.
 func (d *documents) use(ctx context.Context, path string, f func(*document) error) error {
 	return d.hold(ctx, path, f, func(*document) error { return nil })
 }
 
-// hold calls f like use, and then send, which may wait for a client: the session stays open, and its tree may grow. send
-// looks at it in read.
+// hold calls f like use, and then send, which may wait for a client. During send the session stays open and its tree may grow; send calls
+// read to look at it.
 func (d *documents) hold(ctx context.Context, path string, f, send func(*document) error) error {
 	for try := 0; ; try++ {
 		doc := d.take(path)
@@ -131,8 +131,8 @@ func (d *documents) hold(ctx context.Context, path string, f, send func(*documen
 	}
 }
 
-// lend gives a search the log of a session that is open already, or is so large that it is worth opening. Its tree does not
-// grow until done is called.
+// lend gives a search the log of a session that is already open or is large enough to be worth opening. Its tree does not grow until done
+// is called.
 func (d *documents) lend(ctx context.Context, row *place.Row) (log *logtree.Log, done func()) {
 	d.mu.Lock()
 	known := d.open[row.Path] != nil
@@ -156,7 +156,7 @@ func (d *documents) lend(ctx context.Context, row *place.Row) (log *logtree.Log,
 		return nil, nil
 	}
 	d.measure(doc)
-	_ = doc.sess.Read(func(l *logtree.Log, _ logtree.Blobs) error { // it gives what the function gives
+	_ = doc.sess.Read(func(l *logtree.Log, _ logtree.Blobs) error { // returns the error of the function, which is nil
 		log = l
 		return nil
 	})
@@ -166,7 +166,7 @@ func (d *documents) lend(ctx context.Context, row *place.Row) (log *logtree.Log,
 	}
 }
 
-// read calls f while the tree does not grow.
+// read calls f. The tree does not grow until f returns.
 func (doc *document) read(f func(*document) error) error {
 	doc.mu.RLock()
 	defer doc.mu.RUnlock()
@@ -176,7 +176,7 @@ func (doc *document) read(f func(*document) error) error {
 	return f(doc)
 }
 
-// look asks what the log is now. Requests do so at the same time; only a log that changed makes them wait for each other.
+// look returns the log as it is now. Requests call it concurrently; they wait for each other only if the log has changed.
 func (doc *document) look(ctx context.Context, s *Server) (backend.Log, error) {
 	at, err := s.store.Locate(doc.path)
 	if err != nil {
@@ -186,14 +186,14 @@ func (doc *document) look(ctx context.Context, s *Server) (backend.Log, error) {
 	return now, logtree.Named(doc.path, err)
 }
 
-// isAt reports whether the log was read as it is now.
+// isAt reports whether the session is up to date with the log now.
 func (doc *document) isAt(now backend.Log) bool {
 	doc.mu.RLock()
 	defer doc.mu.RUnlock()
 	return doc.sess != nil && doc.seen == now
 }
 
-// renew opens the session, or reads what was appended to it. now is the log as it was before.
+// renew opens the session, or reads what was appended to it. now is the log as it was before this call.
 func (doc *document) renew(ctx context.Context, s *Server, now backend.Log) error {
 	doc.mu.Lock()
 	defer doc.mu.Unlock()
@@ -201,7 +201,7 @@ func (doc *document) renew(ctx context.Context, s *Server, now backend.Log) erro
 		return nil // another request was faster
 	}
 	if doc.sess == nil {
-		// Other requests wait for it, so it is not cancelled with this one.
+		// Other requests wait for this one, so it is not cancelled when this one's client goes away.
 		sess, err := s.store.Open(context.WithoutCancel(ctx), doc.path, store.OpenOptions{})
 		if err != nil {
 			return err
@@ -226,14 +226,14 @@ func (doc *document) renew(ctx context.Context, s *Server, now backend.Log) erro
 	return nil
 }
 
-// mark notes what the log is now.
+// mark sets the tag to the state of the log that the tree has.
 func (doc *document) mark() {
 	log := doc.sess.Log()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d", doc.path, log.Generation, log.Size, log.Time.UnixNano()))
 	doc.tag = hex.EncodeToString(sum[:8])
 }
 
-// take gives the document of a path, which is held until put.
+// take returns the document of a path. The caller must release it with put.
 func (d *documents) take(path string) *document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -251,7 +251,7 @@ func (d *documents) take(path string) *document {
 	return doc
 }
 
-// put lets a document go, and closes those that are too many.
+// put releases a document, and closes the least recently used ones if there are too many.
 func (d *documents) put(doc *document, replaced bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -283,10 +283,10 @@ func (d *documents) put(doc *document, replaced bool) {
 	}
 }
 
-// takes estimates the memory of a document, also of what pages keep of it.
+// takes estimates the memory of a document, including what pages keep of it.
 func (doc *document) takes() int64 { return doc.size + doc.edited.Load() }
 
-// measure estimates what the session of a document takes.
+// measure estimates the memory of a document's session.
 func (d *documents) measure(doc *document) {
 	n := int64(doc.sess.Tree().Len())
 	d.mu.Lock()
@@ -305,7 +305,7 @@ func (d *documents) shut(doc *document) {
 	doc.sess = nil
 }
 
-// forget has a session opened anew: the server itself changed it.
+// forget drops a document, so that its session is opened anew after the server itself changed it.
 func (d *documents) forget(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -331,7 +331,7 @@ func (d *documents) closeAll() error {
 	return err
 }
 
-// count is how many sessions are held open, and what they take.
+// count returns the number of sessions held open, and their estimated memory.
 func (d *documents) count() (n int, bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,12 +16,12 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// leafParams say from where a session is seen.
+// leafParams choose the leaf from which a session is seen.
 type leafParams struct {
 	Leaf string `query:"leaf" json:"-" doc:"the entry to look from; the default is the session's leaf"`
 }
 
-// of gives the entry to look from.
+// of returns the leaf to look from.
 func (p leafParams) of(t *session.Tree) (session.EntryID, error) {
 	if p.Leaf == "" {
 		return t.LeafID(), nil
@@ -35,7 +35,7 @@ type treeParams struct {
 	leafParams
 }
 
-// treePiece is how many entries of a tree are read at a time: in between the tree may grow.
+// treePiece is the number of entries of a tree that are read at a time. Between two pieces the tree may grow.
 const treePiece = 64
 
 // getTree streams the tree. Entries that are appended meanwhile are left out.
@@ -95,13 +95,13 @@ type entriesParams struct {
 	pageParams
 }
 
-// pathCursor is how far a path was given: the leaf stays the same for all pages.
+// pathCursor is a position on a path. The leaf is part of it, so it stays the same for all pages.
 type pathCursor struct {
 	Leaf session.EntryID `json:"leaf"`
 	From int             `json:"from"`
 }
 
-// partsMost is how many bytes a page of entries has before it ends early.
+// partsMost is the number of bytes after which a page of entries ends early.
 const partsMost = 192 << 10
 
 func listEntries(r *request, p entriesParams) (page entryPage, err error) {
@@ -177,7 +177,7 @@ func getEntry(r *request, p entryParams) (entry wire.Entry, err error) {
 	return entry, err
 }
 
-// getRecord gives the bytes of the log.
+// getRecord sends the bytes of a record as they are in the log.
 func getRecord(r *request, p entryParams) error {
 	return r.made(jsonMedia, func(b *bytes.Buffer) error {
 		return r.opened(p.Session, func(doc *document) error {
@@ -200,7 +200,7 @@ type contextParams struct {
 	Whole    bool   `query:"whole" json:"-" doc:"restores long texts that the agent's format cut"`
 }
 
-// getContext makes the context while the tree stays the same. Its messages are read as they are sent.
+// getContext makes the context while the tree does not grow. Its messages are read while they are sent.
 func getContext(r *request, p contextParams) error {
 	if p.Provider != "" && p.Form != "llm" {
 		return bad("the parameter \"provider\" needs the form llm")
@@ -208,7 +208,7 @@ func getContext(r *request, p contextParams) error {
 	var problems []session.Problem
 	opt := store.ContextOptions{LLM: p.Form == "llm", Whole: p.Whole, Problem: func(q session.Problem) { problems = append(problems, q) }}
 	if p.Form == "parts" || p.Provider != "" {
-		// What the provider gets is made of the whole context anyway.
+		// A provider's request needs the whole context in memory anyway.
 		return r.made(jsonMedia, func(b *bytes.Buffer) error {
 			return r.opened(p.Session, func(doc *document) error {
 				leaf, err := p.of(doc.sess.Tree())
@@ -262,7 +262,7 @@ func getBlob(r *request, p blobParams) error {
 		return err
 	}
 	return r.sendBlob(row.Path, func(doc *document) (data []byte, err error) {
-		// Blobs belong to no session: a user gets those that a session it may read refers to.
+		// Blobs belong to no session: a user may only read those that a session of its projects refers to.
 		if r.grant != nil && !doc.refers(p.Blob) {
 			return nil, guard.Refuse(http.StatusNotFound, "the session does not refer to this blob")
 		}
@@ -277,7 +277,7 @@ func getBlob(r *request, p blobParams) error {
 	})
 }
 
-// sendBlob sends bytes of the session at a path in a way that no browser takes for a page.
+// sendBlob sends bytes of the session at a path. Its headers prevent a browser from taking them for a page.
 func (r *request) sendBlob(path string, read func(*document) ([]byte, error)) error {
 	return r.s.sender.Bytes(r.w, r.Request, func() (data []byte, err error) {
 		err = r.s.docs.use(r.Context(), path, func(doc *document) error {
@@ -291,7 +291,7 @@ func (r *request) sendBlob(path string, read func(*document) ([]byte, error)) er
 	})
 }
 
-// sayBlob sets the headers of an answer with these bytes.
+// sayBlob sets the headers of an answer that consists of data.
 func (r *request) sayBlob(data []byte) {
 	h := r.w.Header()
 	kind := reply.ImageType(data)
@@ -301,6 +301,6 @@ func (r *request) sayBlob(data []byte) {
 	}
 	h.Set("Content-Type", kind)
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
-	// Nothing in it is ever loaded or run, even if it is opened as a page.
+	// A browser loads and runs nothing in it, even if it opens the blob as a page.
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// beatTime is how often a stream without events says that it is alive, so that proxies keep it and a client that is gone
-// is noticed.
+// beatTime is the interval of signs of life on a stream without events. They keep proxies from closing it, and reveal clients that are
+// gone.
 const beatTime = 25 * time.Second
 
 type eventsParams struct {
@@ -28,8 +28,7 @@ type sessionEventsParams struct {
 
 func allEvents(r *request, p eventsParams) error { return r.tell(p.After, "") }
 
-// sessionEvents tells the events of one session. The watch reads the session now, so that an entry that is appended to a
-// large one costs little.
+// sessionEvents streams the events of one session. The watch reads the session now, so that a later append to a large session costs little.
 func sessionEvents(r *request, p sessionEventsParams) error {
 	row, err := r.session(p.Session)
 	if err != nil {
@@ -38,13 +37,13 @@ func sessionEvents(r *request, p sessionEventsParams) error {
 	r.s.watch(r.Context())
 	select {
 	case r.s.watching.reads <- row.Path:
-	default: // others are waiting; it is read when it changes
+	default: // the queue is full; the watch reads the session when it changes
 	}
 	return r.tell(p.After, row.Path)
 }
 
-// tell sends events until the client goes away. The first line names the last event, so that a client that reconnects
-// before anything happens misses nothing.
+// tell sends events until the client goes away. The first line names the last event, so that a client that reconnects before anything
+// happened misses nothing.
 func (r *request) tell(after, path string) error {
 	s := r.s
 	if s.live.Add(1) > int64(s.opt.MaxStreams) {
@@ -61,7 +60,7 @@ func (r *request) tell(after, path string) error {
 	h := r.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	h.Set("X-Accel-Buffering", "no") // otherwise nginx holds events back
 	t := &teller{r: r, w: s.sender.Patient(r.w)}
 	if !lost {
 		fmt.Fprintf(&t.b, "retry: 2000\nid: %s\n: the last event\n\n", s.feed.ID(at))
@@ -76,7 +75,7 @@ type teller struct {
 	b bytes.Buffer
 }
 
-// run sends what comes after a number.
+// run sends the events after a number.
 func (t *teller) run(at uint64, lost bool, path string) error {
 	s := t.r.s
 	beat := time.NewTicker(beatTime)
@@ -90,7 +89,7 @@ func (t *teller) run(at uint64, lost bool, path string) error {
 			id := s.feed.Last()
 			at, _ = s.feed.Parse(id)
 			t.add(id, feed.Reload, feed.ReloadJSON)
-			lost, gone, list = false, true, nil // the client reads anew, so it is told nothing from before
+			lost, gone, list = false, true, nil // the client reads everything anew, so it gets no older events
 		}
 		for i := range list {
 			if at = list[i].Seq; t.r.tells(&list[i], path) {
@@ -120,7 +119,7 @@ func (t *teller) run(at uint64, lost bool, path string) error {
 	}
 }
 
-// tells reports whether a client is told of an event: one of the session at a path, or of any that it may see.
+// tells reports whether a client gets an event: it belongs to the session at path, or path is "", and the client may see its project.
 func (r *request) tells(e *feed.Event, path string) bool {
 	return e.Kind == feed.Reload || (path == "" || e.Path == path) && r.grant.Allows(e.Project)
 }

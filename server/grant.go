@@ -16,13 +16,13 @@ import (
 	"github.com/treeline-dev/treeline/server/view"
 )
 
-// admitted is how the mux passes on what is known of a request that was let in.
+// admitted passes the grant of an admitted request to the mux.
 type admitted struct {
 	*metrics.Recorder
 	grant *access.Grant
 }
 
-// mustSeeAll refuses a token that is limited to projects: the answer would be about all of them.
+// mustSeeAll refuses a token that is limited to projects, because the answer would cover all of them.
 func (r *request) mustSeeAll() error {
 	if r.grant.Limited() {
 		return guard.Refuse(http.StatusForbidden, "the token %q is limited to projects, and this is about all of them", r.grant.Name)
@@ -30,7 +30,7 @@ func (r *request) mustSeeAll() error {
 	return nil
 }
 
-// mayWrite refuses a request that would change something and may not.
+// mayWrite refuses a request to change something if the server or the token may only read.
 func (r *request) mayWrite() error {
 	switch {
 	case !r.s.opt.Write:
@@ -41,15 +41,15 @@ func (r *request) mayWrite() error {
 	return nil
 }
 
-// remains reports whether a stream may go on: its token has neither been revoked nor expired since. A book that cannot be read ends
-// no stream.
+// remains reports whether a stream may go on: its token has been neither revoked nor expired. It is true if the book of tokens cannot be
+// read.
 func (r *request) remains() bool {
 	_, err := r.s.guard.Admit(r.Request)
 	var no *guard.Refusal
 	return !errors.As(err, &no)
 }
 
-// write carries an operation out that changes sessions, and notes it.
+// write carries out an operation that changes sessions, and notes it in the audit log.
 func (o *operation) write(r *request) error {
 	q := r.URL.Query()
 	r.target = cmp.Or(r.PathValue("session"), q.Get("name"), q.Get("log"))
@@ -61,14 +61,14 @@ func (o *operation) write(r *request) error {
 		logs.ReadOnly(r.w.Header())
 	}
 	if unsent(err) {
-		r.note(o.name, nil) // it is done, even if the client does not know
+		r.note(o.name, nil) // it was carried out, even if the client does not know
 	} else {
 		r.note(o.name, err)
 	}
 	return err
 }
 
-// discreet takes names out of an error that a limited token must not learn.
+// discreet replaces an error whose text has names that a limited token must not learn.
 func (r *request) discreet(err error) error {
 	var needed *treeline.NeededError
 	if r.grant.Limited() && errors.As(err, &needed) {
@@ -77,7 +77,7 @@ func (r *request) discreet(err error) error {
 	return err
 }
 
-// note adds to the audit log what became of a request.
+// note adds the outcome of a request to the audit log.
 func (r *request) note(action string, err error) {
 	if r.s.journal == nil {
 		return
@@ -103,7 +103,7 @@ func (r *request) note(action string, err error) {
 	r.s.journal.Note(one)
 }
 
-// listing gives the list of sessions as far as the request may see it.
+// listing returns the list of the sessions that the request may see.
 func (r *request) listing() (*view.List, error) {
 	if r.paged() && r.grant.Limited() {
 		return r.archive().All(r.Context())
@@ -111,7 +111,7 @@ func (r *request) listing() (*view.List, error) {
 	return r.limited(r.s.list.Get(r.Context()))
 }
 
-// limited gives what the request may see of a list.
+// limited reduces a list to what the request may see. It passes on err.
 func (r *request) limited(l *view.List, err error) (*view.List, error) {
 	if err != nil || !r.grant.Limited() {
 		return l, err
@@ -119,13 +119,13 @@ func (r *request) limited(l *view.List, err error) (*view.List, error) {
 	return l.Limited(r.grant), nil
 }
 
-// paged reports whether lists are made by the index of an archive, for each request what it needs.
+// paged reports whether the index of an archive makes the lists, with only what each request needs.
 func (r *request) paged() bool { return r.s.store.Paged() }
 
-// archive makes the lists of an archive as far as the request may see it.
+// archive returns the archive's lists, limited to what the request may see.
 func (r *request) archive() view.Archive { return view.Archive{Store: r.s.store, Grant: r.grant} }
 
-// listOf gives a list that has the sessions which keys name, as far as the request may see them. It may have others.
+// listOf returns a list that has the sessions named by k, as far as the request may see them. It may have others, too.
 func (r *request) listOf(k find.Keys) (*view.List, error) {
 	if r.paged() {
 		return r.archive().Of(r.Context(), k, false)
@@ -133,14 +133,14 @@ func (r *request) listOf(k find.Keys) (*view.List, error) {
 	return r.listing()
 }
 
-// session finds the session of a key. Paths come from the catalogue alone: nothing of a request is ever a path.
+// session returns the session with a key. Paths come only from the catalogue: no part of a request is ever used as a path.
 func (r *request) session(key string) (*place.Row, error) {
 	_, row, _, err := r.find(key)
 	return row, err
 }
 
-// find finds the session of a key in a list that has its relatives, too. Another project's session does not exist for the client;
-// that it was asked for is noted.
+// find returns the session with a key, and a list that also has its relatives. To a limited client, a session of another project does not
+// exist; the attempt is noted in the audit log.
 func (r *request) find(key string) (l *view.List, row *place.Row, own string, err error) {
 	if r.paged() {
 		l, err = r.archive().Find(r.Context(), key)
@@ -162,7 +162,7 @@ func (r *request) find(key string) (l *view.List, row *place.Row, own string, er
 	}
 	if r.grant.Limited() {
 		one := *r
-		one.grant = nil // to find out what is hidden
+		one.grant = nil // to find out whether a session is hidden
 		if _, _, _, e := one.find(key); e == nil {
 			one.grant = r.grant
 			one.note(r.Pattern, guard.Refuse(http.StatusNotFound, "it belongs to another project"))
@@ -171,7 +171,7 @@ func (r *request) find(key string) (l *view.List, row *place.Row, own string, er
 	return nil, nil, "", err
 }
 
-// checkSource refuses a source that does not exist, or none of whose sessions the client may see.
+// checkSource refuses a source that does not exist, or that has no sessions that the client may see.
 func (r *request) checkSource(source string) error {
 	if err := r.s.store.CheckSource(source); err != nil {
 		return bad("%v", err)
@@ -198,7 +198,7 @@ func (r *request) checkSource(source string) error {
 	return bad("%q: %v", source, place.ErrUnknownSource)
 }
 
-// projectOf is the project of the session at a path, "" if the list as it was last read, or the index of an archive, does not know
+// projectOf returns the project of the session at a path, or "" if neither the list that was read last nor the index of an archive knows
 // it.
 func (s *Server) projectOf(path string) string {
 	if !s.store.Paged() {
@@ -210,7 +210,7 @@ func (s *Server) projectOf(path string) string {
 	return ""
 }
 
-// lookUp is the session at a path as the index of an archive has it, nil if it has none.
+// lookUp returns the session at a path from the index of an archive, or nil if it has none.
 func (s *Server) lookUp(path string) *place.Row {
 	rows, err := s.store.LookUp(s.ctx, find.Keys{Paths: []string{path}})
 	if err != nil || len(rows) == 0 {

@@ -8,18 +8,18 @@ import (
 	"github.com/treeline-dev/treeline/server/metrics"
 )
 
-// counts are what the server does, for Prometheus.
+// counts count what the server does, for Prometheus.
 type counts struct {
 	began     time.Time
 	busy      atomic.Int64
-	changes   atomic.Int64 // that the watch told
-	refreshes atomic.Int64 // of the catalogue
+	changes   atomic.Int64 // that the watch reported
+	refreshes atomic.Int64 // reads of the catalogue
 	opened    atomic.Int64 // sessions
-	grown     atomic.Int64 // sessions that were read on
+	grown     atomic.Int64 // times that an open session read what was appended
 	answers   metrics.Answers
 }
 
-// writeMetrics prints all metrics in the text form of Prometheus.
+// writeMetrics writes all metrics in the text format of Prometheus.
 func (s *Server) writeMetrics(b *bytes.Buffer) {
 	m := &s.counts
 	open, size := s.docs.count()
@@ -36,7 +36,7 @@ func (s *Server) writeMetrics(b *bytes.Buffer) {
 	m.answers.Write(b)
 }
 
-// metrics counts the requests of all clients, so it is not for a token that is limited to projects.
+// metrics shows counts of all clients' requests, so a token that is limited to projects is refused.
 func (r *request) metrics() error {
 	if err := r.mustSeeAll(); err != nil {
 		return err

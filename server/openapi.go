@@ -13,7 +13,7 @@ import (
 // openAPIVersion is the version of the specification that the document follows.
 const openAPIVersion = "3.1.0"
 
-// The parts of an OpenAPI document that are used.
+// The parts of an OpenAPI document that this package uses.
 type (
 	apiDocument struct {
 		OpenAPI    string                             `json:"openapi"`
@@ -78,7 +78,7 @@ func getOpenAPI(r *request, _ struct{}) (apiDocument, error) {
 	return describe(r.s.opt.Version.Version, r.s.base), nil
 }
 
-// describe makes the document from the table and the types that it names.
+// describe makes the OpenAPI document from the table and the types that it names.
 func describe(version, base string) apiDocument {
 	set := newSchemas()
 	d := apiDocument{
@@ -112,14 +112,14 @@ func newSchemas() *jsonschema.Set {
 		Name: func(t reflect.Type) string {
 			name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 			if t == reflect.TypeFor[run.Problem]() {
-				name = "RunProblem" // sessions have problems of their own
+				name = "RunProblem" // sessions have a type Problem of their own
 			}
 			return name
 		},
 	}
 }
 
-// describe describes one operation.
+// describe returns the OpenAPI description of an operation.
 func (o *operation) describe(set *jsonschema.Set, title string) apiOperation {
 	d := apiOperation{
 		ID: o.name, Tags: []string{title}, Summary: o.summary(), Description: o.doc,
@@ -169,7 +169,7 @@ func (o *operation) describe(set *jsonschema.Set, title string) apiOperation {
 	return d
 }
 
-// schema describes the answer. The events of a stream have their JSON in their data.
+// schema describes the answer. In a stream of events, the JSON is the data of an event.
 func (o *operation) schema(set *jsonschema.Set) apiMedia {
 	if o.media == anyMedia {
 		return apiMedia{}
@@ -188,7 +188,7 @@ func (f *field) schema(set *jsonschema.Set) *jsonschema.Schema {
 	return s
 }
 
-// summary is the first sentence.
+// summary returns the first sentence of doc.
 func (o *operation) summary() string {
 	first, _, _ := strings.Cut(o.doc, ". ")
 	return strings.TrimSuffix(first, ".")

@@ -22,39 +22,38 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// apiPath is where the operations are, below the base path.
+// apiPath is the path of the API, below the base path.
 const apiPath = "/api/v1"
 
-// operation is a row of the table: what is asked for, what it takes and gives, and how it is carried out. The mux and the
-// OpenAPI document come from it.
+// operation is a row of the table: its path, its parameters, its result and the function that carries it out. The mux and the OpenAPI
+// document are made from it.
 type operation struct {
 	method, path string
-	// name is the operation's id for clients that are made from the document. doc says what it does; its first sentence is the
-	// summary.
+	// name is the operation's id in the OpenAPI document, for generated clients. doc says what it does; its first sentence is the summary.
 	name, doc string
-	// media is the type of the answer, body that of a request that is not JSON.
+	// media is the type of the answer; body is the type of the request's body, if it is not JSON.
 	media, body string
-	// writes: it changes sessions.
+	// writes reports whether the operation changes sessions.
 	writes         bool
 	params, result reflect.Type
 	fields         []field
 	call           func(*request) error
 }
 
-// get is an operation that reads and gives JSON.
+// get makes an operation that reads and answers with JSON.
 func get[P, R any](path, name, doc string, f func(*request, P) (R, error)) *operation {
 	return answered(http.MethodGet, path, name, doc, f)
 }
 
-// post is an operation that writes and gives JSON.
+// post makes an operation that writes and answers with JSON.
 func post[P, R any](path, name, doc string, f func(*request, P) (R, error)) *operation {
 	o := answered(http.MethodPost, path, name, doc, f)
 	o.writes = true
 	return o
 }
 
-// answered makes an operation of a function that takes a *request and parameters and gives a result, which becomes JSON, and an error. It has no
-// type parameters: each pair of types would have its own code.
+// answered makes an operation from a function that takes a *request and parameters, and returns an error and a result that is sent as JSON.
+// It has no type parameters: the compiler would generate code for each pair of types.
 //
 //go:noinline
 func answered(method, path, name, doc string, f any) *operation {
@@ -71,7 +70,7 @@ func answered(method, path, name, doc string, f any) *operation {
 	})
 }
 
-// doing makes an operation that answers by itself. f takes a pointer to the parameters.
+// doing makes f the function of an operation. f sends the answer itself; params points to the parameters.
 func (o *operation) doing(f func(r *request, params reflect.Value) error) *operation {
 	o.call = func(r *request) error {
 		params := reflect.New(o.params)
@@ -83,7 +82,7 @@ func (o *operation) doing(f func(r *request, params reflect.Value) error) *opera
 	return o
 }
 
-// stream is an operation that reads and writes its answer piece by piece. R is the shape of JSON; other media have none.
+// stream makes an operation that reads, and writes its answer piece by piece. R is the type of a JSON answer; other media have none.
 func stream[P, R any](path, name, doc, media string, f func(*request, P) error) *operation {
 	return streaming(path, name, doc, media, f, reflect.TypeFor[R]())
 }
@@ -102,23 +101,23 @@ func newOperation(method, path, name, doc, media string, params, result reflect.
 	return &operation{method: method, path: path, name: name, doc: doc, media: media, params: params, result: result, fields: fieldsOf(params)}
 }
 
-// request is a request that is being answered.
+// request is one request while it is answered.
 type request struct {
 	*http.Request
 	s *Server
 	w http.ResponseWriter
-	// grant is what the client may do; nil is everything.
+	// grant says what the client may do; nil allows everything.
 	grant *access.Grant
-	// about is the session that the client asked for; nil for none.
+	// about is the session that the client asked for, or nil.
 	about *place.Row
-	// target is what a request that writes names: the key of a session, or the name of a log, whose project is project.
+	// target is what a writing request names: the key of a session, or the name of a log. project is the project of that log.
 	target, project string
 }
 
-// errNotModified ends an operation whose client has the answer already.
+// errNotModified ends an operation whose answer the client already has.
 var errNotModified = errors.New("not modified")
 
-// made makes an answer in memory and sends it.
+// made makes an answer in memory, and sends it.
 func (r *request) made(media string, f func(*bytes.Buffer) error) error {
 	return r.s.sender.Made(r.w, r.Request, media, f)
 }
@@ -128,24 +127,24 @@ func (r *request) streamed(media string, f func(io.Writer) error) error {
 	return r.s.sender.Streamed(r.w, r.Request, media, f)
 }
 
-// unchanged sets the tag of the answer and reports whether the client has it already.
+// unchanged sets the entity tag of the answer, and reports whether the client already has it.
 func (r *request) unchanged(tag string) bool { return reply.Unchanged(r.w, r.Request, tag) }
 
-// badRequest is a mistake of the client.
+// badRequest is an error in the request.
 type badRequest struct{ text string }
 
 func (e *badRequest) Error() string { return e.text }
 
 func bad(format string, a ...any) error { return &badRequest{fmt.Sprintf(format, a...)} }
 
-// Where a parameter is.
+// Places of a parameter in a request.
 const (
 	inPath  = "path"
 	inQuery = "query"
 	inBody  = "body"
 )
 
-// field is a parameter of an operation, as the tags of its field describe it:
+// field is a parameter of an operation, as the tags of a struct field describe it:
 //
 //	path, query, json  its name in the path, the query or the body
 //	need               it must be given
@@ -198,8 +197,8 @@ func (r *request) decode(into any, fields []field) error {
 	return nil
 }
 
-// decodeQuery reads the parameters in the path and the query. Unknown ones are mistakes: a filter that is misspelled would
-// otherwise give everything.
+// decodeQuery reads the parameters in the path and the query. It refuses unknown ones: with a misspelled filter, a list would otherwise
+// have everything.
 func (r *request) decodeQuery(v reflect.Value, fields []field) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -227,7 +226,7 @@ func (r *request) decodeQuery(v reflect.Value, fields []field) error {
 	return nil
 }
 
-// set gives a parameter its value. Those in a list may be repeated.
+// set sets a parameter from its values. Only a list may have several.
 func (f *field) set(v reflect.Value, given []string) error {
 	if len(given) == 0 || len(given) == 1 && given[0] == "" {
 		if f.needed {
@@ -271,7 +270,8 @@ func (f *field) set(v reflect.Value, given []string) error {
 	return nil
 }
 
-// decodeBody reads the JSON of a request. A form of another site cannot send this type. A request that needs no body may leave the type out.
+// decodeBody reads the JSON body of a request. Content-Type must be JSON, which a form of another site cannot send; a request whose body is
+// optional may omit it.
 func (r *request) decodeBody(into any, wanted bool) error {
 	given := r.Header.Get("Content-Type")
 	if !wanted && given == "" {
@@ -288,14 +288,14 @@ func (r *request) decodeBody(into any, wanted bool) error {
 		return tooLarge()
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(r.w, r.Body, guard.BodyMost))
-	if err == nil && !utf8.Valid(text) { // encoding/json lets it pass, and what is appended would stand in the log like that
+	if err == nil && !utf8.Valid(text) { // encoding/json accepts it, and an append would write it to the log unchanged
 		err = errors.New("it is not UTF-8")
 	}
 	if err == nil {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()
 		err = d.Decode(into)
-		if _, more := d.Token(); err == nil && more != io.EOF { //nolint:errorlint // the decoder gives it unwrapped
+		if _, more := d.Token(); err == nil && more != io.EOF { //nolint:errorlint // the decoder returns io.EOF unwrapped
 			err = errors.New("more than one JSON value")
 		}
 	}

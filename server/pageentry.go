@@ -55,7 +55,7 @@ func rawPage(r *request) error {
 	return r.made(jsonMedia, fill)
 }
 
-// image sends a picture of an entry, by its position among the pictures of the entry.
+// image sends a picture of an entry. The path has its index among the entry's pictures.
 func image(r *request) error {
 	at, err := strconv.Atoi(r.PathValue("index"))
 	if err != nil {
@@ -82,7 +82,7 @@ func image(r *request) error {
 	})
 }
 
-// pictures lists the pictures of an entry, those of tool results in their place.
+// pictures lists the pictures of an entry, including those in tool results, in order.
 func pictures(list []session.Image, parts []session.Part) []session.Image {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -95,7 +95,7 @@ func pictures(list []session.Image, parts []session.Part) []session.Image {
 	return list
 }
 
-// picture gives the bytes of a picture that is in the log or in a blob.
+// picture returns the bytes of a picture, which is in the log or in a blob.
 func (doc *document) picture(ctx context.Context, p session.Image) ([]byte, error) {
 	if _, err := blob.ParseRef(p.Data); err == nil {
 		data, problem := doc.sess.Blob(ctx, p.Data)

@@ -14,20 +14,20 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// mostExports is how many downloads are made at the same time, ownExports how many of them for one caller.
+// mostExports is the largest number of downloads at the same time; ownExports is that of one caller.
 const (
 	mostExports = 8
 	ownExports  = 2
 )
 
-// downloads counts those that are being made. A caller that reads slowly keeps no other one out.
+// downloads counts the downloads in progress. The limit per caller keeps a slow caller from blocking the others.
 type downloads struct {
 	mu  sync.Mutex
 	all int
 	by  map[string]int
 }
 
-// begin reports whether a caller may have one more. Then end must be called.
+// begin reports whether a caller may begin another download. If so, end must be called after it.
 func (d *downloads) begin(caller string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -51,8 +51,8 @@ func (d *downloads) end(caller string) {
 	}
 }
 
-// exportPage sends a session as a file. Its format, its leaf, all (for all branches) and redact, true or false, are parameters.
-// As the command line does it, HTML without a leaf has all branches, and secrets are replaced in the formats that people share.
+// exportPage sends a session as a file. Its parameters are format, leaf, all (all branches) and redact (true or false). The defaults are
+// those of the command line: HTML without a leaf has all branches, and secrets are replaced in formats that are meant to be shared.
 func exportPage(r *request) error {
 	q := r.URL.Query()
 	opt := export.Options{
@@ -82,7 +82,7 @@ func exportPage(r *request) error {
 		return guard.Refuse(http.StatusServiceUnavailable, "too many downloads at the moment; try again later")
 	}
 	defer r.s.exports.end(caller)
-	// A session of its own: it must not change, however long the client takes.
+	// This is a session of its own, because it must not change, however long the client takes.
 	s, err := r.s.store.Open(r.Context(), row.Path, store.OpenOptions{})
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func exportPage(r *request) error {
 	})
 }
 
-// exportFormats names the formats for the page of a session.
+// exportFormats lists the formats of downloads for the page of a session.
 func exportFormats() (list []page.Export) {
 	for _, f := range export.Formats {
 		list = append(list, page.Export{Format: string(f), Safe: f.Shared()})

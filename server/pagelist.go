@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// listMost is how many sessions a page lists unless it is asked for more, and mostListed how many it may be asked for.
+	// listMost is the number of sessions on a page by default; mostListed is the largest number that a client may ask for.
 	listMost, mostListed = 60, 1000
-	// liveTime is how long after a change a session counts as being written.
+	// liveTime is how long after its last change a session counts as being written.
 	liveTime = 3 * time.Minute
 )
 
-// row makes the row of a page.
+// row makes a row of a page from row i of a list.
 func (r *request) row(l *view.List, i int) page.Row {
 	row := &l.Rows[i]
 	return page.Row{
@@ -47,7 +47,7 @@ func sessionsPage(r *request) error {
 	if err != nil {
 		return err
 	}
-	// What is a minute ago now is not in an hour.
+	// Texts such as "a minute ago" change with the time, so the tag does, too.
 	again := r.s.list.Again()
 	if !slices.Contains(q.Has, "run") && r.unchanged(fmt.Sprintf("%s-%d", r.aging(r.s.listTag(l, r)), again)) {
 		return errNotModified
@@ -62,13 +62,13 @@ func sessionsPage(r *request) error {
 	})
 }
 
-// aging is the tag of an answer that depends on the time, to a minute: it says how long ago something was, or counts a time back from
-// now.
+// aging makes the tag of an answer that depends on the time: it says how long ago something was, or has a span that ends now. The tag
+// changes every minute.
 func (r *request) aging(tag string) string {
 	return fmt.Sprintf("%s-%d", tag, r.s.opt.Clock().Unix()/60)
 }
 
-// listPage fills the page of a list. Forks stand below their parent if both are in the list; sub-agents are counted.
+// listPage fills the page of a list. A fork is shown below its parent if both are in the list; sub-agents are only counted.
 func (r *request) listPage(l *view.List, q page.ListQuery) (p page.SessionsPage, err error) {
 	fam := l.FamilyOf()
 	p = page.SessionsPage{Query: q, Total: len(l.Rows) - fam.Folded, Agents: fam.Agents, Models: fam.Models, Projects: fam.CWDs, Problems: l.Problems}
@@ -82,7 +82,7 @@ func (r *request) listPage(l *view.List, q page.ListQuery) (p page.SessionsPage,
 		order[i] = l.ByPath[rows[i].Path]
 		shown[order[i]] = true
 	}
-	used := fam.Repeats.Sum(rows, usage.Options{By: []usage.Key{}}).Total // as the page of usage has it: forks do not count twice
+	used := fam.Repeats.Sum(rows, usage.Options{By: []usage.Key{}}).Total // like the usage page: the entries that forks repeat do not count twice
 	p.Tokens, p.Cost = used.Tokens.Total, used.Cost
 	if by := place.Order(q.Sort); by != "" && by != place.OrderWhen {
 		sorted := place.Sort(slices.Clone(rows), by)
@@ -101,7 +101,7 @@ func (r *request) listPage(l *view.List, q page.ListQuery) (p page.SessionsPage,
 	return p, err
 }
 
-// filterOf makes the parameters of the API from the query of a page, where a title without * and ? need only occur.
+// filterOf turns the query of a page into parameters of the API. A title without * and ? matches any title that contains it.
 func filterOf(q page.ListQuery) filterParams {
 	if q.Title != "" && !strings.ContainsAny(q.Title, "*?") {
 		q.Title = "*" + q.Title + "*"
@@ -144,7 +144,7 @@ func searchPage(r *request) error {
 	})
 }
 
-// fillSearch searches. A query that cannot be read is said on the page.
+// fillSearch searches, and fills in the page. An invalid query is reported on the page.
 func (r *request) fillSearch(p *page.SearchPage) error {
 	res, problems, err := r.found(searchParams{Query: p.Query, Limit: p.Limit})
 	var wrong *badRequest

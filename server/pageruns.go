@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// runsMost is how many runs a page lists.
+// runsMost is the largest number of runs that a page lists.
 const runsMost = 200
 
 func runsPage(r *request) error {
@@ -38,7 +38,7 @@ func runsPage(r *request) error {
 	})
 }
 
-// sessionsOf names the sessions of runs.
+// sessionsOf returns the keys of the sessions of runs.
 func sessionsOf(rows ...treeline.RunRow) (k find.Keys) {
 	for i := range rows {
 		if id := session.ID(rows[i].Header.SessionID); id != "" && !slices.Contains(k.IDs, id) {
@@ -52,7 +52,7 @@ func runRow(l *view.List, row *treeline.RunRow) page.RunRow {
 	return page.RunRow{Run: wire.NewRun(*row), When: row.When(), Key: l.KeyByID(session.ID(row.Header.SessionID))}
 }
 
-// oneRunPage shows one run.
+// oneRunPage shows a run.
 func oneRunPage(r *request) error {
 	return r.html(func(b *bytes.Buffer) error {
 		row, err := r.findRun(r.PathValue("run"))
@@ -76,7 +76,7 @@ func oneRunPage(r *request) error {
 	})
 }
 
-// runsOf gives the runs of a session that the client may see.
+// runsOf returns the runs of a session that the client may see.
 func (r *request) runsOf(id session.ID) (list []treeline.RunRow, err error) {
 	if id == "" {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 
 const htmlMedia = "text/html; charset=utf-8"
 
-// pages are the routes for people. Package page says what their addresses mean.
+// pages adds the routes of pages. Package page documents their addresses.
 func (s *Server) pages() {
 	s.site = &page.Site{Base: s.base, Home: s.opt.Home, Now: s.opt.Clock, Zone: s.opt.Clock().Location(), SignOut: s.guard.Closed()}
 	s.handle("GET /{$}", sessionsPage)
@@ -40,24 +40,24 @@ func (s *Server) pages() {
 // html makes a page and sends it.
 func (r *request) html(f func(*bytes.Buffer) error) error { return r.made(htmlMedia, f) }
 
-// isPage reports whether a request is for a page, whose failures are pages, too.
+// isPage reports whether a request is for a page. Its failures are pages, too.
 func (r *request) isPage() bool {
 	path := strings.TrimPrefix(r.URL.Path, r.s.base)
 	return !strings.HasPrefix(path, apiPath+"/") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// sayPage writes why a page cannot be shown. Without a token it is the form that asks for it.
+// sayPage writes a page that says why a request failed. If it needs a token, this is the form that asks for one.
 func (r *request) sayPage(code int, err error) {
 	var b bytes.Buffer
 	if code == http.StatusUnauthorized {
 		p := page.LoginPage{}
-		if r.Method == http.MethodGet { // other addresses can only be posted to
+		if r.Method == http.MethodGet { // other addresses accept only POST
 			p.Next = r.URL.RequestURI()
 		}
 		if _, given := guard.Given(r.Request); given {
 			p.Wrong = err.Error()
 		}
-		_ = r.askToken(&b, p) // a buffer returns no error
+		_ = r.askToken(&b, p) // a bytes.Buffer returns no error
 	} else {
 		_ = r.s.site.Error(&b, page.ErrorPage{Status: code, Message: err.Error(), Advice: advice(code)})
 	}
@@ -68,7 +68,7 @@ func (r *request) sayPage(code int, err error) {
 	}
 }
 
-// advice says what a person can do about a failure.
+// advice returns what a person can do about a failure.
 func advice(code int) string {
 	switch code {
 	case http.StatusNotFound:
@@ -93,7 +93,7 @@ func (r *request) askToken(w io.Writer, p page.LoginPage) error {
 	return r.s.site.Login(w, p)
 }
 
-// login gives a browser that sends the token a cookie.
+// login gives a browser that sends a valid token a cookie.
 func login(r *request) error {
 	r.Body = http.MaxBytesReader(r.w, r.Body, guard.QueryMost)
 	if err := r.ParseForm(); err != nil {
@@ -120,14 +120,14 @@ func login(r *request) error {
 	return nil
 }
 
-// logout has the browser forget its cookie.
+// logout deletes the browser's cookie.
 func logout(r *request) error {
 	http.SetCookie(r.w, r.s.guard.Logout())
 	http.Redirect(r.w, r.Request, r.s.base+"/login", http.StatusSeeOther)
 	return nil
 }
 
-// inside gives an address of this server, or its first page where the address is another one's.
+// inside returns next if it is an address of this server, and otherwise the address of the first page.
 func (r *request) inside(next string) string {
 	u, err := url.Parse(next)
 	first := r.s.base + "/"
@@ -137,7 +137,7 @@ func (r *request) inside(next string) string {
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
 }
 
-// asset sends a file of the pages. Its name has a hash of its content.
+// asset sends a file that pages use. Its name contains a hash of its content.
 func asset(r *request) error {
 	name := r.PathValue("name")
 	for _, a := range page.Assets() {

@@ -23,21 +23,21 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Bounds of a page: the whole of it is at most 300 KB, however large the session is.
+// Bounds of a page, which is at most 300 KB however large the session is.
 const (
 	blocksMost = 40
 	textMost   = 4 << 10
 	railMost   = 160
-	// hereMost is the number of entries on a path up to which the size of its context is estimated.
+	// hereMost is the largest number of entries on a path for which the context's size is estimated.
 	hereMost = 1000
 )
 
 func oneSessionPage(r *request) error { return r.showSession((*page.Site).Session) }
 func fragmentPage(r *request) error   { return r.showSession((*page.Site).Fragment) }
 
-// showSession makes the page of a session, or the part of it that changes.
+// showSession makes the page of a session, or only the part of it that changes.
 func (r *request) showSession(write func(*page.Site, io.Writer, page.SessionPage) error) error {
-	event := r.s.feed.Last() // before anything is read: what happens meanwhile is told again, and not missed
+	event := r.s.feed.Last() // taken before anything is read, so that a change in between is reported again rather than missed
 	l, row, key, err := r.find(r.PathValue("session"))
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (r *request) showSession(write func(*page.Site, io.Writer, page.SessionPage
 	})
 }
 
-// viewing is the page of a session that is being filled.
+// viewing is the page of a session while it is filled.
 type viewing struct {
 	*request
 	l    *view.List
@@ -70,7 +70,7 @@ type viewing struct {
 	page page.SessionPage
 }
 
-// look reads what is shown of a session. Its tree does not grow meanwhile.
+// look reads the shown part of a session. The tree does not grow meanwhile.
 func (v *viewing) look(doc *document) error {
 	p, t, d := &v.page, doc.sess.Tree(), doc.transcript(v.relatives())
 	title, err := doc.sess.Title()
@@ -113,7 +113,7 @@ func (v *viewing) look(doc *document) error {
 	return nil
 }
 
-// leaf is the end of the path that is shown; nil for the session's own.
+// leaf returns the end of the path that is shown; nil means the session's own leaf.
 func (v *viewing) leaf() *session.EntryID {
 	if v.page.Leaf == "" {
 		return nil
@@ -157,13 +157,13 @@ func (v *viewing) window(doc *document, d *transcript.Document) (err error) {
 	return err
 }
 
-// changes gives the edits of files on a path. All of the path is read for it, so that the last answer is kept.
+// changes returns the edits of files on a path. This reads the whole path, so the last result is kept.
 func (doc *document) changes(ctx context.Context, d *transcript.Document, leaf *session.EntryID) ([]transcript.FileChange, error) {
 	key := doc.tag
 	if leaf != nil {
 		key += " " + string(*leaf)
 	}
-	doc.filing.Lock() // one of those that ask at the same time reads
+	doc.filing.Lock() // of concurrent requests, one reads and the others wait
 	defer doc.filing.Unlock()
 	if doc.filesOf == key {
 		return doc.files, nil
@@ -176,7 +176,7 @@ func (doc *document) changes(ctx context.Context, d *transcript.Document, leaf *
 	return files, err
 }
 
-// relatives are the session and its sub-agents.
+// relatives returns the session and its sub-agents.
 func (v *viewing) relatives() []place.Row {
 	list := []place.Row{*v.row}
 	for _, i := range v.l.FamilyOf().Below[v.l.ByPath[v.row.Path]] {
@@ -187,7 +187,7 @@ func (v *viewing) relatives() []place.Row {
 	return list
 }
 
-// around fills in what the list knows: the session's relatives and runs, and addresses.
+// around fills in what comes from the list: the session's relatives, runs and addresses.
 func (v *viewing) around() error {
 	p, fam, own := &v.page, v.l.FamilyOf(), v.l.ByPath[v.row.Path]
 	if i := fam.Parents[own]; i >= 0 {
@@ -217,7 +217,7 @@ func (v *viewing) around() error {
 	base := v.s.base + "/s/" + url.PathEscape(p.Key) + "/image/"
 	p.Image = func(i transcript.Image) string {
 		if !i.Blob && strings.Contains(i.Data, "://") || !page.Linkable(i.Entry) {
-			return "" // a picture elsewhere is not loaded
+			return "" // pictures on other servers are not loaded
 		}
 		return base + url.PathEscape(string(i.Entry)) + "/" + strconv.Itoa(i.Index)
 	}
@@ -225,8 +225,7 @@ func (v *viewing) around() error {
 	return nil
 }
 
-// transcript gives the session as a person reads it. It remembers what it worked out for as long as neither the log nor the
-// logs of its sub-agents change.
+// transcript returns the transcript of the session. It is kept, with what it computed, until the log or the logs of the sub-agents change.
 func (doc *document) transcript(relatives []place.Row) *transcript.Document {
 	doc.kept.Lock()
 	defer doc.kept.Unlock()
@@ -245,7 +244,7 @@ func (doc *document) transcript(relatives []place.Row) *transcript.Document {
 	return doc.text
 }
 
-// resume gives the command that continues the session, "" for none. It does not change while the log grows.
+// resume returns the command that continues the session, or "". It does not change while the log grows.
 func (doc *document) resume(ctx context.Context, s *Server) string {
 	doc.kept.Lock()
 	defer doc.kept.Unlock()
@@ -261,8 +260,8 @@ func (doc *document) resume(ctx context.Context, s *Server) string {
 	return *doc.command
 }
 
-// here gives the estimate of what the model sees at a leaf; nil for a path that is too long for it. The last one is kept: it
-// takes a third of the time of a page.
+// here returns an estimate of what the model sees at a leaf, or nil if the path is too long. The last estimate is kept, because it takes a
+// third of a page's time.
 func (doc *document) here(ctx context.Context, leaf session.EntryID) *page.Here {
 	key := doc.tag + " " + string(leaf)
 	doc.kept.Lock()

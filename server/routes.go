@@ -98,7 +98,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 	s.lost(r)
 }
 
-// lost answers a request that the mux does not know.
+// lost answers a request for which there is no route.
 func (s *Server) lost(r *request) {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
@@ -116,7 +116,7 @@ func (s *Server) lost(r *request) {
 	r.fail(guard.Refuse(http.StatusNotFound, "there is nothing at this path"))
 }
 
-// admit decides whether a request is answered. A check of health needs no token.
+// admit decides whether a request is answered. Paths that open reports need no token.
 func (s *Server) admit(r *request) error {
 	if err := s.guard.Check(r.Request); err != nil {
 		return err
@@ -138,17 +138,17 @@ func (s *Server) admit(r *request) error {
 	return err
 }
 
-// open reports whether a path, below the base path, needs no token: what a browser needs to log in.
+// open reports whether a path, below the base path, needs no token: the health check, and what a browser needs to log in.
 func open(path string) bool {
 	return path == "/healthz" || path == "/login" || strings.HasPrefix(path, "/assets/")
 }
 
-// form tells answers of one resource apart in their tags. With another process, and so another version, all are new.
+// form distinguishes answers of the same resource in their tags. Another process, which may be another version, makes all tags new.
 func (r *request) form() string {
 	return r.s.feed.Epoch + strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(r.URL.RequestURI()))), 36)
 }
 
-// status is the status of an error. code is that of package wire: 2 for a mistake of the client.
+// status returns the HTTP status of an error. code is an exit code of package wire: 2 means a mistake of the client.
 func status(err error) (status, code int) {
 	var refused *guard.Refusal
 	var unchecked *guard.Unchecked
@@ -176,10 +176,10 @@ func status(err error) (status, code int) {
 	return http.StatusInternalServerError, 1
 }
 
-// unsent reports whether an operation was carried out and its client did not accept the answer.
+// unsent reports whether the operation was carried out, but its answer did not reach the client.
 func unsent(err error) bool { return errors.Is(err, reply.ErrGone) || errors.Is(err, logs.ErrUnsent) }
 
-// fail sends an error. What is refused for safety, and what fails, is logged.
+// fail sends an error. Failures, and refusals for safety, are logged.
 func (r *request) fail(err error) {
 	h := r.w.Header()
 	switch {
@@ -207,7 +207,7 @@ func (r *request) fail(err error) {
 		r.s.log.Error("request", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	if in, ok := r.w.(*admitted); ok && in.Status != 0 {
-		panic(http.ErrAbortHandler) // a part of the answer was sent
+		panic(http.ErrAbortHandler) // a part of the answer has been sent
 	}
 	h.Del("Etag")
 	h.Del("Content-Disposition")
@@ -222,7 +222,7 @@ func (r *request) fail(err error) {
 	r.sayFailure(code, exit, err)
 }
 
-// sayFailure writes why a request failed.
+// sayFailure writes the reason for which a request failed.
 func (r *request) sayFailure(code, exit int, err error) {
 	r.w.Header().Set("Content-Type", jsonMedia)
 	r.w.WriteHeader(code)

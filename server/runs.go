@@ -22,7 +22,7 @@ type runsParams struct {
 	pageParams
 }
 
-// runList is a part of the runs that the client may see, in the order of pages.
+// runList is a page of the runs that the client may see, in the order of pages.
 type runList struct {
 	rows     []treeline.RunRow
 	next     *string
@@ -30,7 +30,7 @@ type runList struct {
 	problems []string
 }
 
-// runRows lists runs, n at most; 0 is all. In an archive with an index of its own no others are looked at.
+// runRows lists at most n runs; 0 means all. In an archive with an index of its own, it looks at no others.
 func (r *request) runRows(opt treeline.RunPageOptions, n int) (list runList, err error) {
 	list.problems = []string{}
 	if r.paged() {
@@ -49,7 +49,7 @@ func (r *request) runRows(opt treeline.RunPageOptions, n int) (list runList, err
 		return list, err
 	}
 	rows, err := r.s.store.Runs(r.Context(), treeline.RunListOptions{Session: opt.Session, CWD: opt.CWD, Problem: func(err error) {
-		if !r.grant.Limited() { // what cannot be read belongs to no project
+		if !r.grant.Limited() { // a log that cannot be read has no known project
 			list.problems = append(list.problems, err.Error())
 		}
 	}})
@@ -68,7 +68,7 @@ func (r *request) runRows(opt treeline.RunPageOptions, n int) (list runList, err
 	return list, err
 }
 
-// goodRuns are the runs that can be read and that the client may see.
+// goodRuns returns the runs that can be read and that the client may see. It adds the errors of the others to problems.
 func (r *request) goodRuns(rows []treeline.RunRow, problems *[]string) (good []treeline.RunRow) {
 	for _, row := range rows {
 		switch {
@@ -99,7 +99,7 @@ type runParams struct {
 	Run string `path:"run" json:"-" doc:"the id of a run"`
 }
 
-// findRun finds a run by its whole id. Like sessions, runs are found in a list and never by a path.
+// findRun returns the run with an id, which must be complete. Like sessions, runs are found in a list and never by a path.
 func (r *request) findRun(id string) (*treeline.RunRow, error) {
 	list, err := r.runRows(treeline.RunPageOptions{Prefixes: []string{id}}, 0)
 	if err != nil {
@@ -139,7 +139,7 @@ type recordsParams struct {
 	pageParams
 }
 
-// listRecords gives a part of a run log. The cursor counts records: a log only grows.
+// listRecords returns a page of a run log. The cursor is a number of records, since a log only grows.
 func listRecords(r *request, p recordsParams) (page recordPage, err error) {
 	n, err := p.size()
 	if err != nil {

@@ -28,10 +28,10 @@ type searchParams struct {
 	Limit int    `query:"limit" json:"-" doc:"how many hits; the default is 20, the most 1000"`
 }
 
-// wordsMost is how long a query may be.
+// wordsMost is the largest length of a query in bytes.
 const wordsMost = 1 << 10
 
-// options checks the parameters.
+// options checks the parameters, and converts them.
 func (p *searchParams) options(now time.Time) (opt find.Options, err error) {
 	opt = find.Options{
 		Regexp: p.Regexp, Case: p.Case, Source: p.Source, CWD: p.CWD, Rank: p.Rank, Labelled: p.Label != "", Label: p.Label,
@@ -57,7 +57,7 @@ func (p *searchParams) options(now time.Time) (opt find.Options, err error) {
 	return opt, err
 }
 
-// found searches and says what could not be read.
+// found searches. problems say what could not be read.
 func (r *request) found(p searchParams) (res *find.Result, problems []string, err error) {
 	opt, err := p.options(r.s.opt.Clock())
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *request) found(p searchParams) (res *find.Result, problems []string, er
 		if err = r.checkSource(p.Source); err != nil {
 			return nil, nil, err
 		}
-		opt.Project, opt.Problem = r.grant.Allows, nil // what cannot be read belongs to no project
+		opt.Project, opt.Problem = r.grant.Allows, nil // a log that cannot be read has no known project
 	}
 	res, err = r.s.store.Search(r.Context(), p.Query, opt)
 	var invalid *find.QueryError
@@ -91,7 +91,7 @@ func (r *request) found(p searchParams) (res *find.Result, problems []string, er
 	return res, problems, err
 }
 
-// keysOf names the sessions of hits.
+// keysOf returns the keys of the sessions of hits.
 func keysOf(res *find.Result) (k find.Keys) {
 	for i := range res.Hits {
 		if row := res.Hits[i].Session; row != nil && (len(k.Paths) == 0 || k.Paths[len(k.Paths)-1] != row.Path) {

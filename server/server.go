@@ -32,56 +32,57 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Options say what is served, and to whom.
+// Options say what is served, and who may use it.
 type Options struct {
 	// Store is what is served. The caller closes it after the server.
 	Store *treeline.Store
-	// Archive has the logs that other machines push and pull; nil serves none. ArchiveAs gives it with a writer that is noted
-	// with each write; nil is Archive, and tokens that are limited to projects do not write it. The caller closes it after the server.
+	// Archive has the logs that other machines push and pull; nil serves none. ArchiveAs returns the archive for a writer, whose name is
+	// recorded with each write. If ArchiveAs is nil, Archive is used, and tokens that are limited to projects may not write to it. The
+	// caller closes the archive after the server.
 	Archive   backend.Backend
 	ArchiveAs func(writer backend.Writer) (backend.Backend, error)
-	// Host is the host that the server listens on. On another one than this machine's own, a Token is needed.
+	// Host is the host that the server listens on. If it is not a loopback address, a Token or Access is needed.
 	Host string
-	// Token is what clients must know to do everything; "" is none.
+	// Token is the token that allows everything; "" means none.
 	Token string
-	// Access has the tokens of users, and what each of them may do; nil is none. With neither it nor a Token all are let in. Every
-	// write is noted in it. The caller closes it after the server.
+	// Access has the tokens of users and what each of them may do; nil means none. Without Access and Token, all clients are let in. Every
+	// write is recorded in it. The caller closes it after the server.
 	Access access.Book
-	// Write allows operations that change sessions, to clients whose token does. Writing says how.
+	// Write allows operations that change sessions to clients whose token allows writing. Writing has the options of these writes.
 	Write   bool
 	Writing store.WriteOptions
-	// PublicURL is how clients reach the server through a proxy or a tunnel; "" is by its address. Its path is the base path.
+	// PublicURL is the server's URL behind a proxy or a tunnel; "" means the address that it listens on. Its path is the base path.
 	PublicURL string
 	// BasePath is the path below which everything is served; "" is the path of PublicURL, or the root.
 	BasePath string
-	// Certificate is that of a server that speaks TLS itself; nil for others. Clients may use the names in it.
+	// Certificate is the server's certificate if it speaks TLS itself, and otherwise nil. Clients may use the names in it as the host.
 	Certificate *x509.Certificate
-	// Home is the user's folder, which is shown as ~.
+	// Home is the user's home directory, which is shown as ~.
 	Home string
-	// Agents are those that can continue a session of another one, by name.
+	// Agents are the names of the agents that can continue another agent's session.
 	Agents []string
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version wire.Version
-	// Log is told what is refused and what fails and, at level debug, every request; nil logs nothing.
+	// Log receives refusals and failures and, at level debug, every request; nil logs nothing.
 	Log *slog.Logger
-	// Patience is how long a client may take to send its request, a third of it for the header, and to accept each piece of an
-	// answer, before it is dropped; 0 is 30 seconds.
+	// Patience is how long a client may take to send its request, with a third of it for the header, and to accept each piece of an answer.
+	// A slower client is dropped. 0 means 30 seconds.
 	Patience time.Duration
-	// MaxRequests bounds the requests that are answered at the same time, MaxStreams the clients of events besides; 0 is 512 and
-	// 256.
+	// MaxRequests is the largest number of requests that are answered at the same time; 0 means 512. MaxStreams is that of event streams,
+	// which do not count as requests; 0 means 256.
 	MaxRequests, MaxStreams int
-	// Clock is the time and Random the source of the number of the event log; nil is the machine's own.
+	// Clock returns the time, and Random is the source of the event log's number; nil means the machine's own.
 	Clock  func() time.Time
 	Random io.Reader
 }
 
-// ErrNeedsToken is returned by New for a host other than this machine's own without a token.
+// ErrNeedsToken is returned by New for a host that other machines can reach if no token is needed.
 var ErrNeedsToken = errors.New("other machines can reach this address, so it needs a token")
 
-// ErrShortToken is returned by New for such a host with a token that could be guessed.
+// ErrShortToken is returned by New for such a host if its token is short enough to be guessed.
 var ErrShortToken = errors.New("other machines can reach this address, so its token needs 12 characters or more")
 
-// tokenLeast is the length of a token for hosts that other machines reach.
+// tokenLeast is the shortest length of a token for a host that other machines can reach.
 const tokenLeast = 12
 
 // Server serves a store. It is an http.Handler; Serve runs it on a listener.
@@ -92,12 +93,12 @@ type Server struct {
 	guard guard.Guard
 	base  string // "" or a path without a slash at its end
 	mux   *http.ServeMux
-	// patterns are the routes, as they were added.
+	// patterns are the patterns of the routes in the order in which they were added.
 	patterns []string
 	sender   *reply.Sender
 	counts   counts
 
-	journal *access.Journal // nil without users
+	journal *access.Journal // nil without Access
 
 	site   *page.Site
 	recent view.Recent
@@ -109,8 +110,8 @@ type Server struct {
 	projects view.Projects
 	sums     view.Sums
 	docs     documents
-	busy     atomic.Int64 // requests
-	live     atomic.Int64 // clients of events
+	busy     atomic.Int64 // requests in progress
+	live     atomic.Int64 // open event streams
 
 	exports downloads
 
@@ -119,7 +120,7 @@ type Server struct {
 	tasks sync.WaitGroup
 }
 
-// New gives a server. Close ends it.
+// New returns a server. The caller closes it with Close.
 func New(opt Options) (*Server, error) {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
@@ -157,10 +158,10 @@ func New(opt Options) (*Server, error) {
 	return s, nil
 }
 
-// pathBytes are the characters of a base path: those that addresses, cookies and patterns of the mux do not change.
+// pathBytes are the characters of a base path: those that URLs, cookies and patterns of the mux leave unchanged.
 const pathBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
 
-// place finds out where the server is for its clients.
+// place checks the addresses in the options, and sets the base path and the guard.
 func (s *Server) place() error {
 	opt := &s.opt
 	local := guard.IsLoopback(opt.Host)
@@ -196,12 +197,12 @@ func (s *Server) place() error {
 	return nil
 }
 
-// Unguarded reports whether clients on other machines are let in without a token: a proxy leads them here.
+// Unguarded reports whether clients on other machines, which reach the server through a proxy, are let in without a token.
 func (s *Server) Unguarded() bool {
 	return s.guard.Public != nil && !s.guard.Closed() && !guard.IsLoopback(s.guard.Public.Hostname())
 }
 
-// Close ends all streams and the watch, and closes the sessions. No request may come afterwards.
+// Close ends all streams and the watch, and closes the sessions. There must be no requests after it.
 func (s *Server) Close() error {
 	s.close()
 	s.tasks.Wait()
@@ -215,17 +216,17 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Base is the path below which everything is served, without a slash at its end.
+// Base returns the path below which everything is served, without a trailing slash.
 func (s *Server) Base() string { return s.base }
 
 // Limits on connections.
 const (
 	idleTime    = 2 * time.Minute
 	headerMost  = 16 << 10
-	socketBytes = 32 << 10 // what the system may hold for a client
+	socketBytes = 32 << 10 // send buffer of a connection
 )
 
-// Serve answers on a listener until ctx ends; then it lets requests end for a few seconds. It closes the listener.
+// Serve answers requests on a listener until ctx ends, and then gives requests in progress a few seconds. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.opt.Patience / 3, ReadTimeout: s.opt.Patience, IdleTimeout: idleTime, MaxHeaderBytes: headerMost,
@@ -244,16 +245,16 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
-	s.close() // streams of events end: they would never do so by themselves
+	s.close() // event streams would never end by themselves
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := h.Shutdown(last); err != nil {
-		return h.Close() // requests that are still going on are cut off
+		return h.Close() // cuts off requests that are still in progress
 	}
 	return nil
 }
 
-// small keeps what the system holds for a client small.
+// small limits the send buffer that the operating system keeps for a client.
 func (s *Server) small(c net.Conn) {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
 		c = t.NetConn()

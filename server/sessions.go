@@ -20,13 +20,13 @@ type sessionParams struct {
 	Session string `path:"session" json:"-" doc:"the key of a session"`
 }
 
-// pageParams choose a part of a list.
+// pageParams choose a page of a list.
 type pageParams struct {
 	Limit  int    `query:"limit" json:"-" doc:"how many; the default is 100, the most 1000"`
 	Cursor string `query:"cursor" json:"-" doc:"next of the page before"`
 }
 
-// size is how many are wanted.
+// size returns the number of rows on the page.
 func (p pageParams) size() (int, error) {
 	if p.Limit > 1000 {
 		return 0, bad("the parameter \"limit\" must be a number from 1 to 1000, not %d", p.Limit)
@@ -34,7 +34,7 @@ func (p pageParams) size() (int, error) {
 	return cmp.Or(p.Limit, 100), nil
 }
 
-// spanParams are a span of time.
+// spanParams are a time span.
 type spanParams struct {
 	Since string `query:"since" json:"-" doc:"the first moment that counts: 2026-01-31T12:00:00Z, 2026-01-31 or how long ago (7d)"`
 	Until string `query:"until" json:"-" doc:"the last moment that counts; a day is included"`
@@ -58,7 +58,7 @@ func badTime(name, text string) error {
 	return bad("the parameter %q must be a time like 2026-01-31T12:00:00Z, a day like 2026-01-31 or an age like 7d, not %q", name, text)
 }
 
-// filterParams narrow a list of sessions; all that are given must hold.
+// filterParams select sessions of a list: those for which all given conditions hold.
 type filterParams struct {
 	Source string `query:"source" json:"-" doc:"the name of a dialect, or the folder of a source"`
 	CWD    string `query:"cwd" json:"-" doc:"only sessions of that directory"`
@@ -84,7 +84,7 @@ func (p filterParams) filter(now time.Time) (f treeline.Filter, err error) {
 	return f, err
 }
 
-// set reports whether the filter leaves anything out.
+// set reports whether the filter has any condition.
 func (p filterParams) set() bool {
 	return p.Source+p.CWD+p.Since+p.Until+p.Model+p.Title != "" || len(p.Has) > 0
 }
@@ -96,7 +96,7 @@ type listParams struct {
 
 func badCursor() error { return bad("the parameter \"cursor\" is not one that a page gave") }
 
-// narrowed gives the rows that a filter lets through.
+// narrowed returns the rows that pass a filter.
 func (r *request) narrowed(l *view.List, p filterParams) ([]place.Row, error) {
 	if !p.set() {
 		return l.Rows, nil
@@ -123,7 +123,7 @@ func listSessions(r *request, p listParams) (page sessionPage, err error) {
 	if err != nil {
 		return page, err
 	}
-	// Runs are not watched: a list of sessions that have one has no tag.
+	// Runs are not watched, so a list that depends on them has no tag.
 	tag := r.s.listTag(l, r)
 	if p.Since+p.Until != "" {
 		tag = r.aging(tag)
@@ -147,7 +147,7 @@ func listSessions(r *request, p listParams) (page sessionPage, err error) {
 	return page, nil
 }
 
-// listTag is the tag of what is made of the catalogue alone.
+// listTag returns the tag of an answer that depends only on the catalogue.
 func (s *Server) listTag(l *view.List, r *request) string {
 	return fmt.Sprintf("%s-%s-%s", s.feed.Epoch, l.Tag, r.form())
 }
@@ -168,7 +168,7 @@ func getSession(r *request, p sessionParams) (info sessionInfo, err error) {
 	return info, err
 }
 
-// opened calls f with a session, unless the client has the answer already.
+// opened calls f with a session, or returns errNotModified if the client already has the answer.
 func (r *request) opened(key string, f func(*document) error) error {
 	row, err := r.session(key)
 	if err != nil {

@@ -8,22 +8,22 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// The shapes of answers that package wire does not have: pages of lists, and sessions with their keys.
+// The types of answers that package wire does not have: pages of lists, and sessions with their keys.
 type (
 	// sessionRow is a session in a list, with the key that names it in requests.
 	sessionRow struct {
 		Key string `json:"key"`
 		wire.Row
 	}
-	// sessionPage is a part of the list of sessions. next is the cursor of the next page, null on the last one. total counts the
-	// sessions of all pages; it is null where an archive has too many to count. problems say what could not be read.
+	// sessionPage is a page of the list of sessions. next is the cursor of the next page, or null on the last one. total is the number of
+	// sessions on all pages, or null if an archive has too many to count. problems say what could not be read.
 	sessionPage struct {
 		Sessions []sessionRow `json:"sessions"`
 		Next     *string      `json:"next"`
 		Total    *int         `json:"total"`
 		Problems []string     `json:"problems"`
 	}
-	// sessionInfo is one session. event is the id of the last event that is in it, for the stream of events.
+	// sessionInfo is one session. event is the id of the last event that it includes, for the stream of events.
 	sessionInfo struct {
 		Key string `json:"key"`
 		wire.Session
@@ -33,12 +33,12 @@ type (
 		Event    string            `json:"event"`
 		Problems []session.Problem `json:"problems"`
 	}
-	// keyedSession is a session that was made or changed.
+	// keyedSession is a session that was created or changed.
 	keyedSession struct {
 		Key string `json:"key"`
 		wire.Session
 	}
-	// entryPage is a part of a path. total counts the entries of the whole path.
+	// entryPage is a page of a path. total is the number of entries on the whole path.
 	entryPage struct {
 		Entries  []wire.Entry      `json:"entries"`
 		Next     *string           `json:"next"`
@@ -50,14 +50,14 @@ type (
 		wire.SearchResult
 		Problems []string `json:"problems"`
 	}
-	// runPage is a part of the list of runs.
+	// runPage is a page of the list of runs.
 	runPage struct {
 		Runs     []wire.Run `json:"runs"`
 		Next     *string    `json:"next"`
 		Total    *int       `json:"total"`
 		Problems []string   `json:"problems"`
 	}
-	// recordPage is a part of a run log, byte for byte as recorded. ended: the log has the end of its run.
+	// recordPage is a page of a run log, byte for byte as recorded. ended says whether the log has the end of its run.
 	recordPage struct {
 		Run      string            `json:"run"`
 		Header   json.RawMessage   `json:"header"`
@@ -67,24 +67,24 @@ type (
 		Ended    bool              `json:"ended"`
 		Problems []string          `json:"problems"`
 	}
-	// failure is why a request was not answered. code is 2 for a mistake in the request, 1 for a problem.
+	// failure says why a request failed. code is 2 for a mistake in the request, and 1 for a problem.
 	failure struct {
 		Error *wire.Error `json:"error"`
 	}
 )
 
-// Shapes of what comes from a log and is passed on. No value of these types is ever made.
+// The types of what is passed on from a log. They have no values; they only name schemas.
 type (
 	// agentEntry is an entry as its agent writes it.
 	agentEntry struct{}
-	// modelContext is a context. In the forms native and llm the messages are those of the agent, with the state that it keeps
-	// beside them; in the form parts they have a role and parts.
+	// modelContext is a context. In the forms native and llm, the messages are the agent's own, with the state that the agent keeps beside
+	// them; in the form parts, they have a role and parts.
 	modelContext struct {
 		Messages []agentEntry      `json:"messages"`
 		Tokens   *int64            `json:"estimatedTokens,omitempty"`
 		Problems []session.Problem `json:"problems,omitempty"`
 		_        jsonschema.More
 	}
-	// nothing is the shape of answers that are not JSON.
+	// nothing is the type of answers that are not JSON.
 	nothing struct{}
 )

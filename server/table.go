@@ -2,14 +2,14 @@ package server
 
 import "github.com/treeline-dev/treeline/wire"
 
-// section is a part of the table, with the heading that it has in the documents.
+// section is a part of the table. The documents show its heading.
 type section struct {
 	title      string
 	operations []*operation
 }
 
-// table gives all operations of the API. An operation is one row here and the function that it names. docs/http.md has the
-// same list; a test compares them.
+// table returns all operations of the API. Each one is a row here, and the function that the row names. docs/http.md has the same list; a
+// test compares them.
 func table() []section {
 	return []section{
 		{"Sessions", []*operation{
@@ -61,7 +61,7 @@ func table() []section {
 	}
 }
 
-// Types of answers.
+// Media types of answers.
 const (
 	jsonMedia  = "application/json"
 	eventMedia = "text/event-stream"

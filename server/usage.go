@@ -23,8 +23,8 @@ type usageParams struct {
 	Model string `query:"model" json:"-" doc:"a part of the name of a model that answered, or a pattern with * and ?"`
 }
 
-// used sums up what sessions used, by the keys that are asked for and some others. It fails with errNotModified if the client has the
-// sum.
+// used sums up the usage of sessions, by the keys that the client asks for and those in also. It returns errNotModified if the client
+// already has the result.
 func (r *request) used(p usageParams, also ...usage.Key) (sum usage.Report, err error) {
 	opt := usage.Options{Model: p.Model}
 	for _, word := range p.By {
@@ -43,7 +43,7 @@ func (r *request) used(p usageParams, also ...usage.Key) (sum usage.Report, err 
 	if opt.Since, opt.Until, err = p.parse(r.s.opt.Clock()); err != nil {
 		return sum, err
 	}
-	// A session may have messages on both sides of a moment: times choose messages, not sessions.
+	// A session may have messages both before and after a given time, so times select messages, not sessions.
 	narrow := treeline.Filter{Source: p.Source, CWD: p.CWD, Model: p.Model}
 	if r.paged() {
 		return r.usedArchive(fmt.Sprintf("%q %q", p, also), narrow, opt)
@@ -62,7 +62,7 @@ func (r *request) used(p usageParams, also ...usage.Key) (sum usage.Report, err 
 	return usage.Look(l.Rows).Sum(rows, opt), nil
 }
 
-// usedArchive sums up the sessions of an archive, some at a time. The sum is kept for a while under a name.
+// usedArchive sums up the usage of an archive's sessions in batches. The sum is cached for a while under a name.
 func (r *request) usedArchive(name string, f treeline.Filter, opt usage.Options) (usage.Report, error) {
 	if r.grant.Limited() {
 		name += strings.Join(r.grant.Projects, "\x00")
@@ -112,7 +112,7 @@ func usagePage(r *request) error {
 	})
 }
 
-// usageCSV gives the numbers of the page for a spreadsheet.
+// usageCSV sends the numbers of the page as CSV.
 func usageCSV(r *request) error {
 	sum, err := r.used(usageParamsOf(page.ParseUsageQuery(r.URL.Query())))
 	if err != nil {

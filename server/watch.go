@@ -15,14 +15,14 @@ import (
 type watching struct {
 	starts sync.Once
 	ready  chan struct{} // closed when begun
-	reads  chan string   // paths of sessions that the watch reads beforehand
+	reads  chan string   // paths of sessions that the watch reads before they change
 
 	mu    sync.Mutex
 	begun bool // the watch has begun, or failed to
 	live  bool // the watch tells of changes
 }
 
-// watch begins to follow the sessions of the store with the first call, waits until it does, and reports whether it does.
+// watch starts the watch of the store's sessions with its first call. It waits until the watch has begun, and reports whether it runs.
 func (s *Server) watch(ctx context.Context) bool {
 	w := &s.watching
 	w.starts.Do(func() {
@@ -51,8 +51,8 @@ func (s *Server) watch(ctx context.Context) bool {
 	return w.live
 }
 
-// begin notes whether the watch tells of changes, and releases the requests that wait for it. A watch that cannot begin releases
-// them, too: the list of sessions works without it. again: it had begun before.
+// begin notes whether the watch runs, and releases the requests that wait for it. A watch that cannot begin releases them, too, since the
+// list of sessions works without it. again reports whether it had begun before.
 func (w *watching) begin(live bool) (again bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,7 +64,7 @@ func (w *watching) begin(live bool) (again bool) {
 	return again
 }
 
-// follow tells what is written until the server is closed.
+// follow adds changes of the store to the feed until the server is closed.
 func (s *Server) follow() error {
 	for c, err := range s.store.Watch(s.ctx, watch.Options{Read: s.watching.reads}) {
 		if err != nil {
@@ -73,7 +73,7 @@ func (s *Server) follow() error {
 		s.counts.changes.Add(1)
 		switch {
 		case c.Kind == watch.KindStart:
-			s.list.Spoil() // what was written before is unknown
+			s.list.Spoil() // changes before the start are unknown
 			if again := s.watching.begin(true); again {
 				s.feed.Add(feed.Event{Kind: feed.Reload, Data: feed.ReloadJSON})
 			}

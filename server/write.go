@@ -16,8 +16,8 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// changing opens a session for writing, calls f and closes it. A change is finished once it is begun, even if the client
-// goes away: it must be known whether it was written.
+// changing opens a session for writing, calls f and closes it. A change that has begun is finished even if the client goes away, so that
+// its outcome is known.
 func (r *request) changing(key string, f func(context.Context, *store.Session) error) error {
 	row, err := r.session(key)
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *request) changing(key string, f func(context.Context, *store.Session) e
 	return err
 }
 
-// writing says how the request writes, and for which user.
+// writing returns the options of a write of this request, with the user that it is made for.
 func (r *request) writing() store.WriteOptions {
 	opt := r.s.opt.Writing
 	if r.grant != nil {
@@ -45,7 +45,7 @@ func (r *request) writing() store.WriteOptions {
 	return opt
 }
 
-// changed has what the server knows of a session read again.
+// changed makes the server read a session and the list again.
 func (s *Server) changed(path string) {
 	s.docs.forget(path)
 	s.list.Force()
@@ -164,7 +164,7 @@ func fork(r *request, p forkParams) (done keyedSession, err error) {
 	case !filepath.IsAbs(p.CWD):
 		return done, bad("\"cwd\" must be an absolute path")
 	default:
-		// An agent may keep the copy where a link leads.
+		// An agent may keep the copy under the path to which a link resolves.
 		for _, dir := range []string{p.CWD, r.s.store.Machine.Resolved(p.CWD)} {
 			if !r.grant.Allows(dir) {
 				return done, guard.Refuse(http.StatusForbidden, "the token %q is not for the project %q", r.grant.Name, dir)
@@ -175,7 +175,7 @@ func fork(r *request, p forkParams) (done keyedSession, err error) {
 	opt := store.CreateOptions{CWD: p.CWD, Write: r.writing()}
 	err = r.s.docs.use(ctx, row.Path, func(doc *document) error {
 		if p.CWD == "" {
-			opt.CWD, opt.Write.Force, opt.Dir = doc.sess.CWD(), true, doc.sess.Dir() // the directory may be gone
+			opt.CWD, opt.Write.Force, opt.Dir = doc.sess.CWD(), true, doc.sess.Dir() // the directory may no longer exist
 		}
 		if p.Leaf == "" {
 			return nil

@@ -9,10 +9,10 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// entryBytes is the size up to which an event has the parts of its entry.
+// entryBytes is the largest size of an entry whose parts are in the event.
 const entryBytes = 16 << 10
 
-// JSON is a change as clients get it. An entry that is large comes without its parts.
+// JSON encodes a change for clients. A large entry comes without its parts.
 func JSON(ctx context.Context, c watch.Change) ([]byte, error) {
 	if c.Kind == watch.KindEntry && len(c.Raw) > 4*entryBytes {
 		return encode(wire.Change{

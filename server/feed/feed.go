@@ -1,6 +1,6 @@
-// Package feed is a log of events that clients of a server follow: the last ones, by number, in memory. All clients see the same
-// events in the same order, each at its own place, so a client costs nothing but its connection. One that was away for so long
-// that events are gone is told to read anew what it shows.
+// Package feed is a log of events that clients of a server follow. It keeps the last events, numbered, in memory. All clients see the same
+// events in the same order, each from its own position, so a client costs nothing but its connection. A client that was away until events
+// were dropped is told to read again what it shows.
 package feed
 
 import (
@@ -20,10 +20,10 @@ const (
 // Reload is the event for a client that is too far behind.
 const Reload watch.Kind = "reload"
 
-// ReloadJSON are its data.
+// ReloadJSON is the data of a Reload event.
 var ReloadJSON = []byte(`{"event":"reload"}`)
 
-// An Event is something that happened, as all clients are told.
+// An Event is something that happened, in the form in which all clients get it.
 type Event struct {
 	Seq  uint64 // its number, which Add sets
 	Kind watch.Kind
@@ -33,9 +33,9 @@ type Event struct {
 	Project string
 }
 
-// A Feed is the log.
+// A Feed is a log of events.
 type Feed struct {
-	Epoch string // names this log: the numbers of another process mean nothing here
+	Epoch string // identifies this log: the numbers of another process mean nothing here
 
 	mu    sync.Mutex
 	log   []Event
@@ -44,20 +44,20 @@ type Feed struct {
 	wake  chan struct{} // closed by the next event
 }
 
-// New gives a log without events.
+// New returns a log without events.
 func New(epoch string) *Feed { return &Feed{Epoch: epoch, next: 1, wake: make(chan struct{})} }
 
-// ID is the number of an event as clients send it back.
+// ID returns the id of an event, which clients send back.
 func (f *Feed) ID(seq uint64) string { return f.Epoch + "-" + strconv.FormatUint(seq, 10) }
 
-// Parse gives the number in an id. ok is false for one of another log.
+// Parse returns the number in an id. ok is false if the id is from another log.
 func (f *Feed) Parse(id string) (seq uint64, ok bool) {
 	epoch, number, _ := strings.Cut(id, "-")
 	seq, err := strconv.ParseUint(number, 10, 64)
 	return seq, err == nil && epoch == f.Epoch
 }
 
-// Last is the id of the last event.
+// Last returns the id of the last event.
 func (f *Feed) Last() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,14 +77,14 @@ func (f *Feed) Add(e Event) {
 		f.bytes -= len(f.log[drop].Data)
 		drop++
 	}
-	clear(f.log[:drop]) // the array may stay
+	clear(f.log[:drop]) // for the garbage collector: append may keep the array
 	f.log = f.log[drop:]
 	close(f.wake)
 	f.wake = make(chan struct{})
 }
 
-// After gives the events after a number, at most a few, and a channel that is closed when there are more. lost: some of
-// them are gone.
+// After returns events after a number, at most a few, and a channel that is closed by the next event. lost reports that some events after
+// seq have been dropped.
 func (f *Feed) After(seq uint64) (list []Event, wake <-chan struct{}, lost bool) {
 	const most = 64
 	f.mu.Lock()

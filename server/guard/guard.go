@@ -1,5 +1,5 @@
-// Package guard decides whether an HTTP request is answered at all: whether it is meant for this server, comes from its own
-// pages or from a program, knows a token, and is not too long. It knows nothing of what is served.
+// Package guard decides whether an HTTP request is answered at all: it must be meant for this server, come from its own pages or from a
+// program, have a valid token, and not be too long. The package does not know what is served.
 package guard
 
 import (
@@ -17,42 +17,42 @@ import (
 
 // Guard decides whether a request is answered.
 type Guard struct {
-	// Local: only this machine reaches the server.
+	// Local reports whether only this machine reaches the server.
 	Local bool
-	// Public is how clients reach the server through a proxy or a tunnel; nil is by its address.
+	// Public is the server's URL behind a proxy or a tunnel; nil means that clients use the address that it listens on.
 	Public *url.URL
-	// Secure: clients use TLS.
+	// Secure reports whether clients use TLS.
 	Secure bool
-	// Certificate is the server's own; nil if it does not speak TLS. Its names are the server's.
+	// Certificate is the server's certificate, or nil if it does not speak TLS itself. Clients may use the names in it as the host.
 	Certificate *x509.Certificate
 	// Base is the path below which everything is served.
 	Base string
-	// Keeper knows which tokens are good; nil lets all in.
+	// Keeper checks tokens; nil lets all clients in.
 	Keeper *Keeper
 }
 
-// Refusal is why a request is not answered.
+// Refusal is the error of a request that is not answered.
 type Refusal struct {
 	Status  int
 	Message string
-	// Wait is when it is worth trying again; 0 if it is not a matter of time.
+	// Wait is how long to wait before another attempt; 0 if waiting does not help.
 	Wait time.Duration
-	// Grant is that of a token that is no longer good; nil for any other.
+	// Grant belongs to a token that is no longer valid; nil for any other refusal.
 	Grant *access.Grant
 }
 
 // Error implements error.
 func (r *Refusal) Error() string { return r.Message }
 
-// Refuse makes a Refusal.
+// Refuse returns a Refusal.
 //
 //go:noinline // its copies took 5.5 KB
 func Refuse(status int, format string, a ...any) error {
 	return &Refusal{Status: status, Message: fmt.Sprintf(format, a...)}
 }
 
-// Protect sets what every answer says to browsers: nothing is loaded from elsewhere, nothing inline runs, no other site
-// frames or reads it.
+// Protect sets the headers that restrict browsers: they load nothing from elsewhere, run nothing inline, and let no other site frame or
+// read the answer.
 func Protect(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
@@ -66,14 +66,14 @@ func Protect(h http.Header) {
 	h.Set("Vary", "Accept-Encoding, Cookie, Authorization")
 }
 
-// Limits on what a request says, in bytes. Check does not look at the body.
+// Limits on parts of a request, in bytes. Check does not look at the body.
 const (
 	QueryMost = 8 << 10
 	pathMost  = 4 << 10
 	BodyMost  = 4 << 20
 )
 
-// Check refuses requests that are not meant for this server, or not from its own pages.
+// Check refuses requests that are not meant for this server or come from another site's pages.
 func (g *Guard) Check(r *http.Request) error {
 	if !g.allowsHost(r.Host) {
 		return Refuse(http.StatusForbidden, "the host %q is not allowed: a name that leads here may be another site's; "+
@@ -90,13 +90,13 @@ func (g *Guard) Check(r *http.Request) error {
 	return g.checkOrigin(r)
 }
 
-// PlainPath reports whether a path means itself: it does not climb, and has no empty parts.
+// PlainPath reports whether a path is in its shortest form: it has no "..", "." or empty parts.
 func PlainPath(p string) bool {
 	clean := path.Clean(p)
 	return p != "" && p[0] == '/' && (clean == p || clean != "/" && clean+"/" == p) && !strings.ContainsAny(p, "\\\x00")
 }
 
-// IsLoopback reports whether only programs of this machine reach a host.
+// IsLoopback reports whether only programs on this machine reach a host.
 func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -105,7 +105,7 @@ func IsLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// scheme is that of URLs of the server.
+// scheme returns the scheme of the server's URLs.
 func (g *Guard) scheme() string {
 	if g.Secure {
 		return "https"
@@ -113,8 +113,8 @@ func (g *Guard) scheme() string {
 	return "http"
 }
 
-// allowsHost checks the name that a client used. Another site can have its name lead to this machine and would then count
-// as the same origin (DNS rebinding); it cannot do so with an address, nor with a name of the certificate.
+// allowsHost checks the host name that a client used. Another site can make its name resolve to this machine, and would then have the same
+// origin (DNS rebinding); it cannot do so with an IP address, nor with a name in the certificate.
 func (g *Guard) allowsHost(host string) bool {
 	if g.Public != nil && strings.EqualFold(host, g.Public.Host) {
 		return true
@@ -132,8 +132,7 @@ func (g *Guard) allowsHost(host string) bool {
 	return IsLoopback(name) || net.ParseIP(strings.Trim(name, "[]")) != nil
 }
 
-// checkOrigin refuses what another site's page asks for. A link that a person follows is allowed, and so are programs, which
-// send neither header.
+// checkOrigin refuses requests of another site's pages. It allows links that a person follows, and programs, which send neither header.
 func (g *Guard) checkOrigin(r *http.Request) error {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	from := r.Header.Get("Sec-Fetch-Site")

@@ -11,13 +11,13 @@ import (
 	"github.com/treeline-dev/treeline/access"
 )
 
-// Keeper knows which tokens are good: one that all clients share, those of a book, or both.
+// Keeper knows the valid tokens: one that all clients share, those of a book, or both.
 type Keeper struct {
-	// Shared is the token that lets a client do everything; "" for none.
+	// Shared is the token that allows everything; "" means none.
 	Shared string
-	// Book has the tokens of users; nil for none.
+	// Book has the tokens of users; nil means none.
 	Book access.Book
-	// Clock is the time.
+	// Clock returns the time.
 	Clock func() time.Time
 
 	limit limiter
@@ -26,22 +26,22 @@ type Keeper struct {
 	known map[access.Sum]known
 }
 
-// known is a token that was good when it was last looked for.
+// known is a token that was valid at its last check.
 type known struct {
 	grant *access.Grant // nil for the shared one
 	at    time.Time
 }
 
 const (
-	// knownTime is how long a token counts as good without another look into the book: a revoked one is good for no longer.
+	// knownTime is how long a token counts as valid without another look into the book, and so how long a revoked one may still work.
 	knownTime = 5 * time.Second
-	// knownMost bounds the tokens that are remembered.
+	// knownMost is the largest number of tokens that are remembered.
 	knownMost = 4096
 )
 
-// check gives the grant of what a client sent, nil for the shared token. A client that sent too many wrong ones is refused
-// without a look, so that guessing takes time; one whose token was good before is not, so that a stranger at the same address
-// does not lock it out.
+// check returns the grant of a token or cookie; nil for the shared token. Too many wrong tokens from an address are refused without a look
+// into the book, so that guessing takes time. A token that was valid before is still checked, so that others at the same address cannot
+// lock its owner out.
 func (k *Keeper) check(ctx context.Context, address, text string) (*access.Grant, error) {
 	now, sum := k.Clock(), access.SumOf(text)
 	k.mu.Lock()
@@ -71,16 +71,16 @@ func (k *Keeper) check(ctx context.Context, address, text string) (*access.Grant
 	return g, refused(g, now)
 }
 
-// Unchecked is the error if the book of tokens cannot be read.
+// Unchecked is the error of a book of tokens that cannot be read.
 type Unchecked struct{ Err error }
 
-// Error implements error. The client is not told more.
+// Error implements error. It does not tell the client the reason.
 func (*Unchecked) Error() string { return "tokens cannot be checked at the moment" }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (u *Unchecked) Unwrap() error { return u.Err }
 
-// find looks for a token, the shared one first. Hashes are compared in constant time.
+// find looks a token up, the shared one first. Hashes are compared in constant time.
 func (k *Keeper) find(ctx context.Context, sum access.Sum) (*access.Grant, error) {
 	if k.Shared != "" && access.KeysOf(k.Shared).Has(sum) {
 		return nil, nil
@@ -92,7 +92,7 @@ func (k *Keeper) find(ctx context.Context, sum access.Sum) (*access.Grant, error
 	return &g, err
 }
 
-// remember keeps a good token in mind.
+// remember keeps a valid token.
 func (k *Keeper) remember(sum access.Sum, one known) {
 	if k.known == nil || len(k.known) >= knownMost {
 		k.known = map[access.Sum]known{}
@@ -100,7 +100,7 @@ func (k *Keeper) remember(sum access.Sum, one known) {
 	k.known[sum] = one
 }
 
-// refused is the error for a token that is no longer good.
+// refused returns the error for a token that is no longer valid.
 func refused(g *access.Grant, now time.Time) error {
 	if g == nil {
 		return nil
@@ -111,13 +111,13 @@ func refused(g *access.Grant, now time.Time) error {
 	return nil
 }
 
-// CookieName is the cookie of browsers. Its value is made of the token and is not the token itself.
+// CookieName is the name of the browsers' cookie. Its value is derived from the token, but is not the token.
 const CookieName = "treeline"
 
 // Closed reports whether clients need a token.
 func (g *Guard) Closed() bool { return g.Keeper != nil }
 
-// Given is what a client sent to be let in: a token, or the cookie that stands for one.
+// Given returns the token that a client sent, or the cookie that stands for one.
 func Given(r *http.Request) (text string, ok bool) {
 	if given := r.Header.Get("Authorization"); given != "" {
 		kind, text, _ := strings.Cut(given, " ")
@@ -132,7 +132,7 @@ func Given(r *http.Request) (text string, ok bool) {
 	return "", false
 }
 
-// Admit gives the grant of a request; nil if the client may do everything.
+// Admit returns the grant of a request, or nil if the client may do everything.
 func (g *Guard) Admit(r *http.Request) (*access.Grant, error) {
 	if g.Keeper == nil {
 		return nil, nil
@@ -144,7 +144,7 @@ func (g *Guard) Admit(r *http.Request) (*access.Grant, error) {
 	return g.Keeper.check(r.Context(), g.Address(r), text)
 }
 
-// Login checks the token that a person typed, and gives the cookie that stands for it.
+// Login checks the token that a person typed, and returns the cookie that stands for it.
 func (g *Guard) Login(r *http.Request, token string) (*http.Cookie, *access.Grant, error) {
 	grant, err := g.Keeper.check(r.Context(), g.Address(r), token)
 	if err != nil {
@@ -153,7 +153,7 @@ func (g *Guard) Login(r *http.Request, token string) (*http.Cookie, *access.Gran
 	return g.cookie(access.CookieOf(token), 30*24*time.Hour), grant, nil
 }
 
-// Logout gives the cookie that has a browser forget its token.
+// Logout returns a cookie that makes a browser delete its own.
 func (g *Guard) Logout() *http.Cookie { return g.cookie("", -time.Second) }
 
 func (g *Guard) cookie(value string, age time.Duration) *http.Cookie {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A client may send wrongMost wrong tokens at once, and then one every wrongEvery.
+// A client may send wrongMost wrong tokens at once, and one more every wrongEvery.
 const (
 	wrongMost  = 10
 	wrongEvery = 6 * time.Second
@@ -16,14 +16,14 @@ const (
 	addressMost = 8192
 )
 
-// limiter bounds the wrong tokens of each address. The zero value is ready.
+// limiter limits the wrong tokens from each address. The zero value is ready.
 type limiter struct {
 	mu sync.Mutex
-	// until is when an address will have no wrong tokens left: each one counts for wrongEvery.
+	// until is the time when an address has no wrong tokens left: each one counts for wrongEvery.
 	until map[string]time.Time
 }
 
-// wait is how long an address has to wait before its next try; 0 if it may try now.
+// wait returns how long an address must wait before its next attempt; 0 means not at all.
 func (l *limiter) wait(address string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,8 +61,8 @@ func (l *limiter) fail(address string, now time.Time) {
 	l.until[address] = at.Add(wrongEvery)
 }
 
-// Address is where a request came from. Behind a proxy on this machine it is what the proxy says last: what stands before that
-// may be the client's own invention. Of IPv6 it is the network, since a client has many addresses in it.
+// Address returns the address that a request came from. Behind a proxy on this machine, it is the last one in the proxy's header, since the
+// client may have invented the others. For IPv6 it is the network, since a client has many addresses in its network.
 func (g *Guard) Address(r *http.Request) string {
 	remote, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

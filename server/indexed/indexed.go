@@ -1,8 +1,8 @@
-// Package indexed answers the HTTP operations on the index that lies beside the logs of an archive, over any index.Shared; see package
-// index/remote/protocol for what is said, and Rows for the list of operations.
+// Package indexed answers the HTTP operations on the index that belongs to the logs of an archive, over any index.Shared; see package
+// index/remote/protocol for the messages, and Rows for the list of operations.
 //
-// A caller that is limited to projects has a View. Logs that it does not show never leave the server, and neither do their names as
-// the place where a page ends: such a page goes on until it ends at a log that is shown.
+// A caller that is limited to projects has a View. Logs that the View does not show never leave the server. Neither do their names, as the
+// position where a page ends: such a page goes on until it ends at a log that is shown.
 package indexed
 
 import (
@@ -27,30 +27,30 @@ type Call struct {
 	*logs.Call
 	// Logs is the archive; nil if the server has none.
 	Logs *logs.Logs
-	// Root is how the server's own paths of logs begin.
+	// Root is the prefix of the server's own paths of logs.
 	Root string
-	// Index gives the index, as it is or brought up to date; nil if there is none.
+	// Index returns the index, brought up to date if fresh is set, or nil if there is none.
 	Index func(ctx context.Context, fresh bool) (index.Shared, error)
-	// View is what a caller that is limited to projects may see; nil is everything.
+	// View says what a caller that is limited to projects may see; nil shows everything.
 	View *View
 }
 
-// View is what exists for a caller. Names are those of the archive.
+// View is the part of the archive that exists for a caller. Names are those of the archive.
 type View struct {
 	// May reports whether a working directory is one of its projects.
 	May func(cwd string) bool
-	// Sessions gives those of some sessions that are shown, each with the parent that it is shown with.
+	// Sessions returns those of the named sessions that are shown, each with the parent that it is shown with.
 	Sessions func(ctx context.Context, names []string) (parents map[string]string, err error)
 }
 
 // Row is an operation.
 type Row struct {
 	logs.Row
-	// Do carries it out.
+	// Do carries the operation out.
 	Do func(c *Call) error
 }
 
-// noParams: what is asked for is in the body.
+// noParams is for operations whose question is in the body.
 type noParams struct{}
 
 func row[R any](method, path, name, doc string, f func(c *Call, x index.Shared) error) *Row {
@@ -70,7 +70,7 @@ func newRow(method, path, name, doc string, f func(c *Call, x index.Shared) erro
 	return r
 }
 
-// do finds the index and what the caller may see of it.
+// do calls f with the index, brought up to date if fresh is set.
 func (c *Call) do(fresh bool, f func(c *Call, x index.Shared) error) error {
 	if c.Logs == nil {
 		return logs.ErrNoArchive
@@ -85,7 +85,7 @@ func (c *Call) do(fresh bool, f func(c *Call, x index.Shared) error) error {
 	return f(c, x)
 }
 
-// Rows are all operations. A server without an index has them too, and answers that it has none.
+// Rows returns all operations. A server without an index has them, too, and answers that it has none.
 func Rows() []*Row {
 	const get, post = http.MethodGet, http.MethodPost
 	return []*Row{
@@ -103,7 +103,7 @@ func state(c *Call, _ index.Shared) error {
 	return c.Logs.Answer(c.Call, protocol.State{Version: index.EncodingVersion})
 }
 
-// projects are the working directories of the caller's projects among some; nil is all.
+// projects returns those of cwds that belong to the caller's projects; a nil cwds stands for all working directories.
 func (c *Call) projects(x index.Shared, cwds []string) (list []string, err error) {
 	if cwds == nil {
 		if cwds, err = x.Values(c.R.Context(), index.ValueCWD, nil); err != nil {
@@ -113,7 +113,7 @@ func (c *Call) projects(x index.Shared, cwds []string) (list []string, err error
 	return append([]string{}, slices.DeleteFunc(cwds, func(cwd string) bool { return !c.View.May(cwd) })...), nil
 }
 
-// values lists values. A limited caller gets those of its projects.
+// values lists values. A limited caller gets only those of its projects.
 func values(c *Call, x index.Shared) (err error) {
 	var asked protocol.Values
 	if err := c.Logs.Question(c.Call, protocol.QuestionMost, &asked); err != nil {
@@ -162,7 +162,7 @@ func (c *Call) asked(x index.Shared, needs bool) (sel index.Selection, q *query.
 		return sel, nil, guard.Refuse(http.StatusBadRequest, "the question: %v", err)
 	}
 	if c.View != nil {
-		sel.Repeated = false // the other one may be hidden
+		sel.Repeated = false // the other log of the pair may be hidden
 	}
 	if c.View != nil {
 		sel.CWDs, err = c.projects(x, sel.CWDs)
@@ -170,7 +170,7 @@ func (c *Call) asked(x index.Shared, needs bool) (sel index.Selection, q *query.
 	return sel, q, err
 }
 
-// shown gives those of some logs that the caller may know, without what it may not know of them.
+// shown returns those of some logs that the caller may see, without the facts that it may not learn.
 func (c *Call) shown(list []index.Found, sel *index.Selection) (seen []index.Found, err error) {
 	var parents map[string]string
 	if c.View != nil && !sel.Runs {
@@ -193,7 +193,7 @@ func (c *Call) shown(list []index.Found, sel *index.Selection) (seen []index.Fou
 			}
 		default:
 			parent, ok := parents[nameOf(&l)]
-			// That a session has a hidden parent must not be found out by asking for it.
+			// Asking for the forks of a hidden parent must not reveal which sessions have it.
 			if !ok || sel.Parents != nil && !slices.Contains(sel.Parents, index.LastPart(parent)) {
 				continue
 			}
@@ -210,7 +210,7 @@ func (c *Call) shown(list []index.Found, sel *index.Selection) (seen []index.Fou
 	return seen, nil
 }
 
-// nameOf is the name of a log in the archive.
+// nameOf returns the name of a log in the archive.
 func nameOf(l *index.Found) string { return l.Source + "/" + l.Name }
 
 // mayKnow reports whether the caller may know the name of a log.
@@ -226,20 +226,20 @@ func (c *Call) mayKnow(x index.Shared, name string, run bool) (bool, error) {
 	return len(seen) > 0, err
 }
 
-// page is a page that is being made.
+// page is a page while it is filled.
 type page struct {
 	c     *Call
 	sel   *index.Selection
-	want  int // logs
+	want  int // logs on the page
 	page  protocol.Page
 	bytes int
-	last  *index.Position // of the last log
+	last  *index.Position // position of the last log
 }
 
-// lookMost is how many logs are looked at together for a caller that may not see all.
+// lookMost is the largest number of logs read at a time for a caller that may not see all of them.
 const lookMost = 1024
 
-// page begins a page.
+// page starts a page.
 func (c *Call) page(sel *index.Selection) page {
 	if sel.Limit <= 0 || sel.Limit > protocol.LogsMost {
 		sel.Limit = protocol.LogsMost
@@ -247,13 +247,13 @@ func (c *Call) page(sel *index.Selection) page {
 	return page{c: c, sel: sel, want: sel.Limit}
 }
 
-// on has the page go on after a position. Each step looks at more logs: many are hidden.
+// on continues the page after a position. Each step reads more logs, since many of them may be hidden.
 func (p *page) on(after *index.Position) {
 	p.sel.After = after
 	p.sel.Limit = max(p.sel.Limit, min(4*p.sel.Limit, lookMost))
 }
 
-// add adds logs that are shown. full says that there is no room for the rest.
+// add adds those of list that are shown. full reports that the rest has no room.
 func (p *page) add(list []index.Found) (full bool, err error) {
 	seen, err := p.c.shown(list, p.sel)
 	for i := range seen {
@@ -268,7 +268,7 @@ func (p *page) add(list []index.Found) (full bool, err error) {
 	return false, err
 }
 
-// send sends the page. next is where the following one begins.
+// send sends the page. next is the position where the next page begins.
 func (p *page) send(next *index.Position) (err error) {
 	if p.page.Logs == nil {
 		p.page.Logs = []protocol.Log{}
@@ -279,7 +279,7 @@ func (p *page) send(next *index.Position) (err error) {
 	return p.c.Logs.Answer(p.c.Call, p.page)
 }
 
-// selects gives a page of logs. It is full unless there are no more.
+// selects sends a page of logs. Only the last page is not full.
 func selects(c *Call, x index.Shared) error {
 	sel, _, err := c.asked(x, false)
 	if err != nil {
@@ -306,7 +306,7 @@ func selects(c *Call, x index.Shared) error {
 	}
 }
 
-// search gives logs that may match.
+// search sends a page of logs that may match.
 func search(c *Call, x index.Shared) error {
 	sel, q, err := c.asked(x, true)
 	if err != nil {
@@ -327,7 +327,7 @@ func search(c *Call, x index.Shared) error {
 		case next == nil:
 			return p.send(nil)
 		}
-		// The name of the log where a page ends is told.
+		// The cursor reveals the name of the log where a page ends.
 		if known, err := c.mayKnow(x, next.Name, sel.Runs); known || err != nil {
 			if err != nil {
 				return err
@@ -338,7 +338,7 @@ func search(c *Call, x index.Shared) error {
 	}
 }
 
-// count counts. A limited caller learns nothing of how common a term is: other sessions of its projects may be hidden from it.
+// count counts. A limited caller gets no counts of terms: they would include sessions of its projects that are hidden from it.
 func count(c *Call, x index.Shared) error {
 	sel, q, err := c.asked(x, false)
 	if err != nil {
@@ -381,7 +381,7 @@ func count(c *Call, x index.Shared) error {
 	}
 }
 
-// ids gives the hashes of ids of a log. A log that is not shown has none, as one that does not exist.
+// ids sends the hashes of a log's entry ids. A log that is not shown has none, like one that does not exist.
 func ids(c *Call, x index.Shared) error {
 	var at protocol.Place
 	if err := c.Logs.Question(c.Call, protocol.QuestionMost, &at); err != nil {

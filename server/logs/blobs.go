@@ -25,7 +25,7 @@ type (
 	}
 )
 
-// blobsFor gives the blobs for a log.
+// blobsFor returns the store of a log's blobs.
 func blobsFor(b backend.Backend, log string) (blob.Store, error) {
 	if err := (nameParams{log}).check(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (l *Logs) blob(c *Call, p blobParams) error {
 	room := pieces.Get().(*[protocol.Piece]byte)
 	defer pieces.Put(room)
 	for {
-		// Not io.ReadFull, whose io.ErrUnexpectedEOF may be an error of the reader.
+		// io.ReadFull is not used, because its io.ErrUnexpectedEOF could also be an error of the reader.
 		n, err := 0, error(nil)
 		for n < len(room) && err == nil {
 			var m int
@@ -121,7 +121,7 @@ func (l *Logs) putBlob(c *Call, p blobParams) error {
 	return l.Answer(c, nothing{})
 }
 
-// mayPut asks whether the caller may write a log, which need not exist yet.
+// mayPut checks whether the caller may write to a log, which need not exist yet.
 func (l *Logs) mayPut(c *Call, log string) error {
 	if c.May == nil {
 		return nil
@@ -135,8 +135,8 @@ func (l *Logs) mayPut(c *Call, log string) error {
 	return c.may(log, true, head)
 }
 
-// missing gives the references without a blob. A caller that may only read learns of blobs that the log refers to, a limited writer of
-// those that were put for the log.
+// missing sends those references for which there is no blob. A caller that may only read learns this only of blobs that the log refers to;
+// a limited writer only of those that were stored for the log. All others count as missing.
 func (l *Logs) missing(c *Call, p logParams) error {
 	b, err := l.b, error(nil)
 	writes := l.mayPut(c, p.Log) == nil
@@ -181,7 +181,7 @@ func (l *Logs) missing(c *Call, p logParams) error {
 	return l.Answer(c, missing)
 }
 
-// asked reads references, one a line.
+// asked reads references, one per line.
 func (l *Logs) asked(c *Call) (refs []blob.Ref, err error) {
 	in, err := l.body(c, protocol.RefsMost*128)
 	if err != nil {
@@ -202,19 +202,19 @@ func (l *Logs) asked(c *Call) (refs []blob.Ref, err error) {
 	}
 }
 
-// Bounds of what is remembered about references.
+// Bounds of the cached references.
 const (
 	refsLogs = 64
-	refsMost = 1 << 16 // of one log; one with more is read for each question
+	refsMost = 1 << 16 // of one log; a log with more is read for each question
 )
 
-// references knows which blobs logs refer to. A log that has grown is read on from where reading ended.
+// references caches which blobs logs refer to. If a log has grown, only the new part is read.
 type references struct {
 	mu   sync.Mutex
 	logs map[string]*referring
 }
 
-// referring is what one log refers to.
+// referring has the references of one log.
 type referring struct {
 	mu         sync.Mutex
 	generation string
@@ -222,7 +222,7 @@ type referring struct {
 	refs       map[blob.Ref]struct{}
 }
 
-// among gives those of the references that a log has. It reads the log once at most.
+// among returns those of the references that a log has. It reads the log at most once.
 func (r *references) among(ctx context.Context, b backend.Backend, name string, refs ...blob.Ref) (map[blob.Ref]bool, error) {
 	at, err := b.Stat(ctx, name)
 	if err != nil {
@@ -250,7 +250,7 @@ func (r *references) among(ctx context.Context, b backend.Backend, name string, 
 			if _, asked := has[one]; asked {
 				has[one] = true
 			}
-			if len(l.refs) <= refsMost { // one more than that says that the rest is not known
+			if len(l.refs) <= refsMost { // one more than refsMost marks the list as incomplete
 				l.refs[one] = struct{}{}
 			}
 		}
@@ -261,7 +261,7 @@ func (r *references) among(ctx context.Context, b backend.Backend, name string, 
 	return has, nil
 }
 
-// of gives what is known of a log. Some other log is forgotten if there are too many.
+// of returns the cached references of a log. If there are too many logs, it drops another one.
 func (r *references) of(name string) *referring {
 	r.mu.Lock()
 	defer r.mu.Unlock()

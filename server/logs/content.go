@@ -19,7 +19,7 @@ type contentParams struct {
 	Hold bool   `query:"hold" doc:"keep the log open for a while, so that later requests with hold read it also after it was replaced"`
 }
 
-// content sends bytes of a log: as the caller saw it, or as it is now.
+// content sends bytes of a log, in the state that the caller saw or as it is now.
 func (l *Logs) content(c *Call, p contentParams) error {
 	if err := p.check(); err != nil {
 		return err
@@ -50,17 +50,17 @@ func (l *Logs) content(c *Call, p contentParams) error {
 		abort(err)
 	}
 	if err == nil && !s.begun {
-		s.header() // no bytes at all
+		s.header() // no bytes follow
 	}
 	return err
 }
 
-// open opens the log that a request means.
+// open opens the log of a request.
 func (l *Logs) open(c *Call, p contentParams) (at backend.Log, r backend.Reader, err error) {
 	at = p.log()
 	ctx, by := c.ctx(), ""
 	if c.May != nil {
-		// What the log held before may be of another project. It is for the caller that was allowed to open it then.
+		// An earlier state of the log may belong to another project. Only the caller that was allowed to open it may go on reading it.
 		by = c.Writer.Name
 	}
 	if p.Hold && at.Generation != "" {
@@ -82,20 +82,20 @@ func (l *Logs) open(c *Call, p contentParams) (at backend.Log, r backend.Reader,
 	return at, r, nil
 }
 
-// Bounds of logs that are held open.
+// Bounds of the logs that are held open.
 const (
 	holdMost = 256
 	holdTime = 10 * time.Minute
 )
 
-// holding has logs that callers read part by part. A log can be read as the caller saw it, also after it was replaced or removed,
-// until too many others are held.
+// holding has open logs that callers read part by part. Such a log can be read in the state that the caller saw, even after it was replaced
+// or removed, until too many other logs are held.
 type holding struct {
 	mu   sync.Mutex
-	list []*heldLog // the last used one at the end
+	list []*heldLog // the most recently used one is last
 }
 
-// heldLog is an open log. users counts the requests that read it, and the list.
+// heldLog is an open log. users counts the requests that read it, plus one while it is in holding.list.
 type heldLog struct {
 	backend.Reader
 	h     *holding
@@ -105,7 +105,7 @@ type heldLog struct {
 	users int
 }
 
-// find gives the log that a caller saw, if it is held.
+// find returns the log in the state that a caller saw, if it is held.
 func (h *holding) find(by string, at backend.Log) *heldLog {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -136,10 +136,10 @@ func (h *holding) keep(by string, at backend.Log, r backend.Reader) *heldLog {
 	return l
 }
 
-// release ends one use. The caller holds the lock.
+// release ends one use. The caller holds the lock of holding.
 func (l *heldLog) release() {
 	if l.users--; l.users == 0 {
-		_ = l.Reader.Close() // it only read
+		_ = l.Reader.Close() // it was only read
 	}
 }
 
@@ -151,7 +151,7 @@ func (l *heldLog) Close() error {
 	return nil
 }
 
-// drop lets go of all.
+// drop releases all logs.
 func (h *holding) drop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

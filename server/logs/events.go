@@ -19,22 +19,22 @@ import (
 )
 
 const (
-	// eventsMost is how many events are kept for callers that come back.
+	// eventsMost is the number of events that are kept for callers that reconnect.
 	eventsMost = 4096
-	// eventsStep is how many are sent at a time.
+	// eventsStep is the number of events that are sent at a time.
 	eventsStep = 256
-	// beatTime is how often a stream without events says that it is alive.
+	// beatTime is the interval of signs of life on a stream without events.
 	beatTime = 20 * time.Second
 )
 
-// event is a name that may have changed, or a problem of the watch.
+// event is the name of a log that may have changed, or a problem of the watch.
 type event struct{ name, problem string }
 
-// feed is the log of events: the last ones, by number. One watch fills it; callers read it, each at its own place.
+// feed is the log of the last events, which are numbered. One watch fills it; each caller reads from its own position.
 type feed struct {
 	starts sync.Mutex // held while the watch begins or ends
 	watch  io.Closer
-	live   atomic.Int64 // callers
+	live   atomic.Int64 // open streams
 
 	mu   sync.Mutex
 	last uint64 // the number of the last event
@@ -42,7 +42,7 @@ type feed struct {
 	wake chan struct{} // closed by the next event
 }
 
-// start begins the watch with the first caller. Changes from then on are in the log.
+// start starts the watch for the first caller. The log has all changes from then on.
 func (f *feed) start(b backend.Backend) (err error) {
 	f.starts.Lock()
 	defer f.starts.Unlock()
@@ -83,8 +83,8 @@ func (f *feed) add(name string, err error) {
 	f.wake = make(chan struct{})
 }
 
-// after gives some events after a number, and a channel that is closed when there are more. lost: some of them are gone, and
-// the number is that of the last one.
+// after returns some events after a number, and a channel that is closed by the next event. last is the number of the last event returned.
+// If some events after seq are gone, lost is set and last is the number of the newest event.
 func (f *feed) after(seq uint64) (list []event, last uint64, wake <-chan struct{}, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +97,7 @@ func (f *feed) after(seq uint64) (list []event, last uint64, wake <-chan struct{
 	return list, seq + uint64(len(list)), f.wake, false
 }
 
-// now is the number of the last event.
+// now returns the number of the last event.
 func (f *feed) now() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,8 +109,8 @@ type eventParams struct {
 	After  string `query:"after" doc:"the id of the last event that the caller knows; the header Last-Event-ID takes precedence"`
 }
 
-// events tells of changes until the caller goes away. The first line names the last event, so that a caller that reconnects
-// before anything happens misses nothing.
+// events sends events until the caller goes away. The first line names the last event, so that a caller that reconnects before anything
+// happened misses nothing.
 func (l *Logs) events(c *Call, p eventParams) error {
 	if l.feed.live.Add(1) > int64(l.opt.MaxStreams) {
 		l.feed.live.Add(-1)
@@ -128,10 +128,10 @@ func (l *Logs) events(c *Call, p eventParams) error {
 		epoch, number, _ := strings.Cut(p.After, "-")
 		seq, err := strconv.ParseUint(number, 10, 64)
 		if t.at = seq; err != nil || epoch != l.opt.Epoch {
-			t.at = ^uint64(0) // it is unknown what the caller missed
+			t.at = ^uint64(0) // an unknown number: what the caller missed is not known
 		}
 	}
-	c.W.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
+	c.W.Header().Set("X-Accel-Buffering", "no") // otherwise nginx holds events back
 	t.sender = l.begin(c, protocol.Events, -1)
 	t.packs = false
 	if c.R.Method == http.MethodHead {
@@ -145,19 +145,19 @@ func (l *Logs) events(c *Call, p eventParams) error {
 	return nil
 }
 
-// teller tells one caller.
+// teller sends events to one caller.
 type teller struct {
 	*sender
 	l      *Logs
 	c      *Call
 	prefix string
-	at     uint64 // the last event that was told
+	at     uint64 // the last event that was sent
 	b      bytes.Buffer
 }
 
 func (t *teller) id() string { return t.l.opt.Epoch + "-" + strconv.FormatUint(t.at, 10) }
 
-// run ends when the caller is gone or no longer let in, or the server is closed.
+// run sends events until the caller is gone, its token is no longer valid, or the server is closed.
 func (t *teller) run() {
 	beat := time.NewTicker(beatTime)
 	defer beat.Stop()
@@ -188,7 +188,7 @@ func (t *teller) run() {
 	}
 }
 
-// tell adds events, the first of which has this number. One that a later one repeats is left out.
+// tell adds events; first is the number of the first one. An event that a later one repeats is omitted.
 func (t *teller) tell(list []event, first uint64) {
 	last := map[event]int{}
 	for i, e := range list {
@@ -205,13 +205,13 @@ func (t *teller) tell(list []event, first uint64) {
 		}
 		data, err := json.Marshal(text)
 		if err != nil {
-			continue // a string has no error
+			continue // a string always encodes
 		}
 		fmt.Fprintf(&t.b, "id: %s\nevent: %s\ndata: %s\n\n", t.id(), kind, data)
 	}
 }
 
-// shows reports whether the caller is told of an event. A limited caller is not told in which folder something happened.
+// shows reports whether the caller gets an event. A limited caller does not learn in which folder something happened.
 func (t *teller) shows(e *event) bool {
 	if !strings.HasPrefix(e.name, t.prefix) && (e.name != "" && !strings.HasSuffix(e.name, "/") || !strings.HasPrefix(t.prefix, e.name)) {
 		return false

@@ -20,7 +20,7 @@ type listParams struct {
 	Marks  bool   `query:"marks" doc:"with marks and removed logs"`
 }
 
-// list sends the rows of all logs as they are found. A caller that reads slowly is cut off, and goes on with after.
+// list sends the rows of all logs while they are found. A slow caller is cut off, and continues with the parameter after.
 func (l *Logs) list(c *Call, p listParams) error {
 	if len(p.Prefix) > protocol.NameMost || len(p.After) > protocol.NameMost {
 		return guard.Refuse(http.StatusBadRequest, "a name has at most %d bytes", protocol.NameMost)
@@ -57,7 +57,7 @@ func (l *Logs) list(c *Call, p listParams) error {
 	return nil
 }
 
-// found gives the rows of a list or of marks.
+// found yields the rows of a list or of marks.
 func (l *Logs) found(ctx context.Context, p listParams) (iter.Seq2[protocol.Row, error], error) {
 	if !p.Marks {
 		return func(yield func(protocol.Row, error) bool) {
@@ -81,11 +81,11 @@ func (l *Logs) found(ctx context.Context, p listParams) (iter.Seq2[protocol.Row,
 	}, nil
 }
 
-// shows reports whether the caller may see a row. Problems of folders are for callers that may see everything.
+// shows reports whether the caller may see a row. Problems of folders are shown only to callers that may see everything.
 func (l *Logs) shows(c *Call, row protocol.Row) bool {
 	at := backend.Log{Name: row.Name, Generation: row.Generation}
 	if row.Removed != "" {
-		at.Generation = "" // it holds nothing
+		at.Generation = "" // a removed log has no content
 	}
 	return c.May == nil || row.Problem == "" && c.mayRead(at)
 }
@@ -94,7 +94,7 @@ type folderParams struct {
 	Below string `query:"below" doc:"the folder; the default is the root"`
 }
 
-// folders lists folders. A caller that may not read all logs sees those with a log that it may read.
+// folders lists folders. A limited caller sees those with a log that it may read.
 func (l *Logs) folders(c *Call, p folderParams) error {
 	if p.Below != "" {
 		if err := (nameParams{p.Below}).check(); err != nil {
@@ -142,7 +142,7 @@ func (l *Logs) stat(c *Call, p nameParams) error {
 	return l.Answer(c, protocol.NewRow(backend.Marked{Log: at}))
 }
 
-// identity names the archive.
+// identity sends the identity of the archive.
 func (l *Logs) identity(c *Call, _ noParams) error {
 	i, ok := l.b.(backend.Identified)
 	if !ok {

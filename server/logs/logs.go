@@ -1,12 +1,12 @@
 // Package logs answers the HTTP operations on the logs and blobs of an archive, over any backend.Backend; see package
-// backend/remote/protocol for what is said, and Rows for the list of operations. It decides nothing about its callers: the
-// server in front of it has checked host, origin, token and length of the query, and passes May, which every operation asks.
+// backend/remote/protocol for the messages, and Rows for the list of operations. It does not decide what callers may do: the server in
+// front of it has checked host, origin, token and length of the query, and passes May, which every operation calls.
 //
-// Nothing of a request is a path: names are checked by backend.CheckName, then by the backend.
+// No part of a request is used as a path: names are checked by backend.CheckName, then by the backend.
 //
-// Contents are sent and received a piece at a time. A caller that is slow holds a piece and a connection, no lock, and no
-// connection of a database. A body that must be in memory as a whole (an append, a replacement) is first collected in a temporary
-// file if it is large, and few are in memory at a time. So is a long line of a log that is created.
+// Contents are sent and received in pieces. A slow caller holds one piece and one connection, but no lock and no connection to a database.
+// A body that must be in memory as a whole (an append, a replacement) is collected in a temporary file if it is large, and only a few are
+// in memory at a time. The same holds for a long line of a log that is created.
 package logs
 
 import (
@@ -24,20 +24,19 @@ import (
 
 // Options say what is served.
 type Options struct {
-	// Backend has the logs. It says itself which of its optional interfaces there are: Foldered, Mirror, Watcher,
-	// Identified and blob.Keeper are passed on. Which of its logs are lines must be told by their names (backend.IsText). The
-	// caller closes it after Close.
+	// Backend has the logs. The optional interfaces Foldered, Mirror, Watcher, Identified and blob.Keeper are offered if it has them. The
+	// names of its logs must tell which are lines (backend.IsText). The caller closes it after Close.
 	Backend backend.Backend
-	// Writing gives the same Backend with a writer that is noted with each write; nil is Backend, which no limited writer may
-	// write. It is called for each mutation.
+	// Writing returns the backend for a writer, whose name is recorded with each write. It is called for each mutation. If it is nil,
+	// Backend is used, and limited writers may not write.
 	Writing func(writer backend.Writer) (backend.Backend, error)
-	// Patience is how long a caller may take for each piece; 0 is 30 seconds.
+	// Patience is how long a caller may take for each piece; 0 means 30 seconds.
 	Patience time.Duration
-	// Epoch names the log of events: the numbers of another process mean nothing.
+	// Epoch identifies the log of events: the numbers of another process mean nothing.
 	Epoch string
-	// MaxStreams bounds the callers of events; 0 is 256.
+	// MaxStreams is the largest number of event streams; 0 means 256.
 	MaxStreams int
-	// Clock is the time; nil is time.Now.
+	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 }
 
@@ -53,7 +52,7 @@ type Logs struct {
 	cancel context.CancelFunc
 }
 
-// New gives the operations on a backend. All streams end with ctx.
+// New returns the operations on a backend. All streams end with ctx.
 func New(ctx context.Context, opt Options) *Logs {
 	opt.Patience, opt.MaxStreams = cmp.Or(opt.Patience, 30*time.Second), cmp.Or(opt.MaxStreams, 256)
 	if opt.Clock == nil {
@@ -65,7 +64,7 @@ func New(ctx context.Context, opt Options) *Logs {
 	return l
 }
 
-// Close ends all streams and lets go of open logs. No request may come afterwards.
+// Close ends all streams and closes the open logs. There must be no requests after it.
 func (l *Logs) Close() error {
 	l.cancel()
 	err := l.feed.stop()
@@ -77,16 +76,15 @@ func (l *Logs) Close() error {
 type Call struct {
 	W http.ResponseWriter
 	R *http.Request
-	// May decides whether the caller may read or write a log; nil allows everything. Its error is the answer. head is how the
-	// content begins that a log is created with or replaced by, up to 64 KB. Otherwise it is nil, and what the log holds
-	// decides: log has the generation that it holds, or none if that is not known. For a blob whose log does not exist yet, head is
-	// empty and not nil.
+	// May decides whether the caller may read or write a log; nil allows everything. Its error is sent as the answer. If a log is created
+	// or replaced, head is the beginning of the new content, up to 64 KB. Otherwise head is nil, and the log's content decides: log has the
+	// generation of that content, or none if it is not known. For a blob of a log that does not exist yet, head is empty but not nil.
 	//
-	// Lists leave out logs that may not be read.
+	// Lists omit logs that may not be read.
 	May func(ctx context.Context, log backend.Log, write bool, head []byte) error
-	// Remains reports whether a stream of events may go on; nil lets it. It is asked before events are told, and now and then.
+	// Remains reports whether a stream of events may go on; nil means yes. It is called before events are sent, and from time to time.
 	Remains func() bool
-	// Writer is noted with each write.
+	// Writer is recorded with each write.
 	Writer backend.Writer
 }
 
@@ -99,34 +97,34 @@ func (c *Call) may(name string, write bool, head []byte) error {
 	return c.May(c.ctx(), backend.Log{Name: name}, write, head)
 }
 
-// mayRead is may for a log of a list, which need not be looked up again.
+// mayRead reports whether the caller may read a log of a list, which need not be looked up again.
 func (c *Call) mayRead(at backend.Log) bool {
 	return c.May == nil || c.May(c.ctx(), at, false, nil) == nil
 }
 
-// Row is an operation: what is asked for, what it takes and gives, and how it is carried out.
+// Row is an operation: its path, its parameters, its result and the function that carries it out.
 type Row struct {
 	Method, Path string
-	// Name is the operation's id, Doc says what it does.
+	// Name is the operation's id; Doc says what it does.
 	Name, Doc string
-	// Media is the type of the answer, Body that of the request; "" for none.
+	// Media is the type of the answer, and Body that of the request; "" means none.
 	Media, Body string
-	// Writes: it changes logs.
+	// Writes reports whether the operation changes logs.
 	Writes bool
-	// Params is a struct whose fields have the tags path, query, need and doc. Result is the shape of JSON.
+	// Params is a struct whose fields have the tags path, query, need and doc. Result is the type of a JSON answer.
 	Params, Result reflect.Type
-	// Answer carries it out; params is a *Params.
+	// Answer carries the operation out; params is a *Params.
 	Answer func(l *Logs, c *Call, params any) error
 }
 
-// nothing is the shape of an answer that has none.
+// nothing is the type of an empty answer.
 type nothing struct{}
 
 func row[P, R any](method, path, name, media, body, doc string, f func(*Logs, *Call, P) error) *Row {
 	return newRow(&Row{Method: method, Path: path, Name: name, Doc: doc, Media: media, Body: body, Result: reflect.TypeFor[R]()}, f)
 }
 
-// newRow fills in what follows from a function with parameters. It has no type parameters: each type would have its own code.
+// newRow sets what follows from f, a function with parameters. It has no type parameters: the compiler would generate code for each type.
 func newRow(r *Row, f any) *Row {
 	do := reflect.ValueOf(f)
 	r.Params = do.Type().In(2)
@@ -151,7 +149,7 @@ func post[P any](path, name, doc string, f func(*Logs, *Call, P) error) *Row {
 	return r
 }
 
-// Rows are all operations. A server without an archive has them too, and answers that it has none.
+// Rows returns all operations. A server without an archive has them, too, and answers that it has none.
 func Rows() []*Row {
 	put := row[blobParams, nothing](http.MethodPut, protocol.Blobs+"/{ref}", "putBlob", protocol.JSON, protocol.Bytes,
 		"Stores a blob, before the log that refers to it is written. Its bytes must have the hash of the reference.", (*Logs).putBlob)
@@ -201,7 +199,7 @@ func (p atParams) log() backend.Log {
 	return backend.Log{Name: p.Name, Generation: p.Generation, Size: p.Size}
 }
 
-// check refuses names that cannot be.
+// check refuses invalid names.
 func (p nameParams) check() error {
 	if len(p.Name) > protocol.NameMost {
 		return fmt.Errorf("%.80s…: %w: it is longer than %d bytes", p.Name, backend.ErrName, protocol.NameMost)
@@ -209,20 +207,20 @@ func (p nameParams) check() error {
 	return backend.CheckName(p.Name)
 }
 
-// ErrNoArchive is why a server without an archive refuses.
+// ErrNoArchive is the error of a server without an archive.
 var ErrNoArchive = fmt.Errorf("this server keeps no archive: %w", guard.Refuse(http.StatusNotFound, "it shows the sessions of its own machine"))
 
-// Version marks an answer as one of an archive.
+// Version adds the header that marks answers of an archive.
 func Version(h http.Header) { h.Set(protocol.Version, protocol.Current) }
 
-// ReadOnly marks an answer as a refusal of all writes: its caller need not try another one.
+// ReadOnly adds the header that says that all writes are refused, so that the caller need not try another one.
 func ReadOnly(h http.Header) {
 	Version(h)
 	name, _, _ := protocol.Code(backend.ErrReadOnly)
 	h.Set(protocol.Error, name)
 }
 
-// Plain gives an error the status and the code that clients know it by.
+// Plain gives an error the HTTP status and the code that clients recognize.
 func (c *Call) Plain(err error) error {
 	if err == nil {
 		return nil

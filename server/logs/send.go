@@ -15,13 +15,13 @@ import (
 	"github.com/treeline-dev/treeline/server/guard"
 )
 
-// step is how much a caller must accept in time.
+// step is the number of bytes that a caller must accept in time.
 const step = 32 << 10
 
-// pieces are buffers of a piece.
+// pieces are buffers for a piece.
 var pieces = sync.Pool{New: func() any { return new([protocol.Piece]byte) }}
 
-// sender writes an answer in pieces, packed if the caller wants it.
+// sender writes an answer in pieces, compressed if the caller accepts it.
 type sender struct {
 	c      *Call
 	rc     *http.ResponseController
@@ -33,13 +33,13 @@ type sender struct {
 	frame  []byte
 }
 
-// begin begins an answer of this type. length is -1 if it is unknown. Nothing is said before the first piece.
+// begin prepares an answer. length is -1 if it is unknown. Nothing is sent before the first piece.
 func (l *Logs) begin(c *Call, media string, length int64) *sender {
 	packs := protocol.Packs(c.R.Header.Get("Accept-Encoding")) && (length < 0 || length > step)
 	return &sender{c: c, rc: http.NewResponseController(c.W), time: l.opt.Patience, media: media, length: length, packs: packs}
 }
 
-// header says what follows.
+// header sends the header of the answer.
 func (s *sender) header() {
 	s.begun = true
 	h := s.c.W.Header()
@@ -70,7 +70,7 @@ func (s *sender) write(b []byte) error {
 		return nil
 	}
 	for len(b) > 0 {
-		// Deadlines are of the machine's own clock. A recorder of tests has none.
+		// The deadline is by the machine's clock. An httptest.ResponseRecorder supports none.
 		if err := s.rc.SetWriteDeadline(time.Now().Add(s.time)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return err
 		}
@@ -102,13 +102,13 @@ func (r *rows) flush() error {
 	return err
 }
 
-// abort ends the connection after a part of the answer was sent, so that the caller does not take it for the whole.
+// abort ends the connection after a part of the answer was sent, so that the caller does not take the part for the whole.
 func abort(error) { panic(http.ErrAbortHandler) }
 
-// ErrUnsent: the answer could not be sent, or only a part of it. What was asked for is done. The connection must end.
+// ErrUnsent means that the answer could not be sent in full. The operation was carried out. The connection must end.
 var ErrUnsent = errors.New("the answer could not be sent")
 
-// Answer sends a value as JSON. It fails with ErrUnsent if the caller does not accept it.
+// Answer sends a value as JSON. It returns ErrUnsent if the caller does not accept the answer.
 func (l *Logs) Answer(c *Call, v any) error {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(v); err != nil {
@@ -137,7 +137,7 @@ func (l *Logs) Question(c *Call, most int64, into any) error {
 	return nil
 }
 
-// stream sends size bytes of a reader.
+// stream sends size bytes of r, starting at from.
 func (s *sender) stream(r io.ReaderAt, from, size int64) error {
 	room := pieces.Get().(*[protocol.Piece]byte)
 	defer pieces.Put(room)

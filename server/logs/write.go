@@ -18,30 +18,30 @@ import (
 )
 
 const (
-	// slowest is the rate in bytes per second that a body must have, after a first while.
+	// slowest is the lowest rate, in bytes per second, at which a body may arrive after a first while.
 	slowest = 1 << 10
-	// streamMost is the most bytes of a body that is passed on as it comes.
+	// streamMost is the largest size of a body that is passed on while it arrives.
 	streamMost = 64 << 30
-	// headMost is how much of a body decides whether it may be written.
+	// headMost is how much of a body is read to decide whether it may be written.
 	headMost = 64 << 10
-	// smallBody is the size up to which a body is collected in memory without waiting for a place.
+	// smallBody is the size up to which a body is collected in memory without waiting for a slot.
 	smallBody = 1 << 20
 )
 
-// body is what a caller sends. Reading it ends with an error that has a status if it is too slow, too long or cut off.
+// body is the body of a request. Reading fails with an error that has a status if the body is too slow, too long or cut off.
 type body struct {
 	r        io.Reader
 	rc       *http.ResponseController
 	began    time.Time
 	patience time.Duration
-	wire     int64 // bytes that arrived
-	size     int64 // bytes that were read
+	wire     int64 // bytes received
+	size     int64 // bytes read, after decompression
 	most     int64
 	in       *bufio.Reader
 	out      io.ReadCloser
 }
 
-// body opens the body of a request. Nothing is read yet.
+// body returns the body of a request. It reads nothing yet.
 func (l *Logs) body(c *Call, most int64) (*body, error) {
 	if c.R.ContentLength > most {
 		return nil, tooLarge(most)
@@ -61,7 +61,7 @@ func tooLarge(most int64) error {
 	return guard.Refuse(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", most)
 }
 
-// arriving reads from the connection, with a deadline that depends on what has come so far.
+// arriving reads from the connection, with a deadline that depends on how much has arrived.
 type arriving struct{ *body }
 
 func (a arriving) Read(p []byte) (int, error) {
@@ -74,7 +74,7 @@ func (a arriving) Read(p []byte) (int, error) {
 	}
 	n, err := a.r.Read(p)
 	if a.wire += int64(n); err == io.EOF { //nolint:errorlint // readers give it unwrapped
-		// Nothing more comes. A deadline that passes while the request is carried out would end its context.
+		// No more bytes follow. A deadline that passed while the request is carried out would cancel its context.
 		_ = a.rc.SetReadDeadline(time.Time{}) // best effort
 	}
 	return n, err
@@ -92,7 +92,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// head gives how the body begins.
+// head returns the beginning of the body.
 func (b *body) head() ([]byte, error) {
 	head, err := b.in.Peek(headMost)
 	if err != nil && err != io.EOF { //nolint:errorlint // readers give it unwrapped
@@ -101,7 +101,7 @@ func (b *body) head() ([]byte, error) {
 	return append([]byte{}, head...), nil
 }
 
-// all collects a body, or a line of one. done must be called when it is no longer needed.
+// all collects a body or one line of it. done must be called when the bytes are no longer needed.
 func (l *Logs) all(ctx context.Context, b io.Reader) (all []byte, done func(), err error) {
 	done = func() {}
 	first, err := io.ReadAll(io.LimitReader(b, smallBody))
@@ -128,7 +128,7 @@ func (l *Logs) all(ctx context.Context, b io.Reader) (all []byte, done func(), e
 	return all, done, nil
 }
 
-// lines yields the lines of a body, which must all be terminated. A long one is collected as a whole body is.
+// lines yields the lines of a body, which must all be terminated. A long line is collected like a whole body.
 func (l *Logs) lines(ctx context.Context, name string, b io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReaderSize(b, headMost)
@@ -162,10 +162,10 @@ func (l *Logs) lines(ctx context.Context, name string, b io.Reader) iter.Seq2[[]
 	}
 }
 
-// longLine reads a line, its newline included.
+// longLine reads the rest of a line, including its newline.
 type longLine struct {
 	in    *bufio.Reader
-	begun []byte // what was read of it before
+	begun []byte // the part that was already read
 	size  int64
 	ended bool
 }
@@ -182,7 +182,7 @@ func (l *longLine) Read(p []byte) (n int, err error) {
 		if _, err := l.in.Peek(1); err != nil {
 			return 0, err
 		}
-		there, _ := l.in.Peek(min(len(p), l.in.Buffered())) // no more than there is
+		there, _ := l.in.Peek(min(len(p), l.in.Buffered())) // what is buffered, which cannot fail
 		if i := bytes.IndexByte(there, '\n'); i >= 0 {
 			there, l.ended = there[:i+1], true
 		}
@@ -195,7 +195,7 @@ func (l *longLine) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// records splits a body that is in memory.
+// records splits a body in memory into records.
 func (l *Logs) records(name string, all []byte) ([][]byte, error) {
 	if !backend.Lines(l.b, name) {
 		return [][]byte{all}, nil
@@ -211,7 +211,7 @@ func (l *Logs) records(name string, all []byte) ([][]byte, error) {
 	return list, nil
 }
 
-// mutation is what all mutations begin with.
+// mutation is the beginning of every mutation.
 func (l *Logs) mutation(c *Call, p nameParams, most int64) (backend.Backend, *body, error) {
 	if err := p.check(); err != nil {
 		return nil, nil, err
@@ -227,7 +227,7 @@ func (l *Logs) mutation(c *Call, p nameParams, most int64) (backend.Backend, *bo
 	return b, in, err
 }
 
-// writing gives the backend with the writer of a call.
+// writing returns the backend for the writer of a call.
 func (l *Logs) writing(c *Call) (backend.Backend, error) {
 	switch {
 	case l.opt.Writing != nil:
@@ -238,7 +238,7 @@ func (l *Logs) writing(c *Call) (backend.Backend, error) {
 	return l.b, nil
 }
 
-// wrote answers with the new log. The change is finished once it is begun, even if the caller goes away.
+// wrote answers with the new log. A mutation that has begun is finished even if the caller goes away.
 func (l *Logs) wrote(c *Call, at backend.Log, err error) error {
 	if err != nil {
 		return err
@@ -275,8 +275,8 @@ func (l *Logs) create(c *Call, p createParams) error {
 	return l.wrote(c, at, err)
 }
 
-// mayWrite asks whether the caller may give a log the content of the body: by how the content begins and, if the log is
-// there, by what it holds now.
+// mayWrite asks whether the caller may write the content of the body to a log. That depends on how the content begins and, if the log
+// exists, on what it holds now.
 func (l *Logs) mayWrite(c *Call, in *body, name string, there bool) error {
 	if c.May == nil {
 		return nil
@@ -291,12 +291,12 @@ func (l *Logs) mayWrite(c *Call, in *body, name string, there bool) error {
 		return err
 	}
 	if len(head) == 0 {
-		head = []byte{'\n'} // an empty head would stand for a blob
+		head = []byte{'\n'} // an empty head means a blob
 	}
 	return c.may(name, true, head)
 }
 
-// append adds records. Without any it only compares.
+// append adds records. Without records it only compares.
 func (l *Logs) append(c *Call, p atParams) error {
 	return l.write(c, p, func(*body) error { return c.may(p.Name, true, nil) }, backend.Backend.Append)
 }
@@ -305,7 +305,7 @@ func (l *Logs) replace(c *Call, p atParams) error {
 	return l.write(c, p, func(in *body) error { return l.mayWrite(c, in, p.Name, true) }, backend.Backend.Replace)
 }
 
-// write is a mutation by the records of the body.
+// write is a mutation with the records of the body.
 func (l *Logs) write(c *Call, p atParams, may func(*body) error, do func(backend.Backend, context.Context, backend.Log, ...[]byte) (backend.Log, error)) error {
 	b, in, err := l.mutation(c, p.nameParams, protocol.RecordsMost)
 	if err != nil {
@@ -341,7 +341,7 @@ func (l *Logs) remove(c *Call, p atParams) error {
 	return l.wrote(c, backend.Log{Name: p.Name}, err)
 }
 
-// copying is what Extend and Overwrite begin with. The rest of the body is the content.
+// copying is the beginning of Extend and Overwrite. The rest of the body is the content.
 func (l *Logs) copying(c *Call, p markParams) (m backend.Mirror, in *body, mark string, err error) {
 	if p.Mark > protocol.MarkMost {
 		return nil, nil, "", guard.Refuse(http.StatusRequestEntityTooLarge, "a mark has at most %d bytes", protocol.MarkMost)
@@ -372,7 +372,7 @@ func (l *Logs) extend(c *Call, p markParams) error {
 	if err := c.may(p.Name, true, nil); err != nil {
 		return err
 	}
-	in.most = protocol.RecordsMost // a backend may keep it in memory
+	in.most = protocol.RecordsMost // a backend may keep the content in memory
 	at, err := m.Extend(context.WithoutCancel(c.ctx()), p.log(), mark, in)
 	return l.wrote(c, at, err)
 }

@@ -1,4 +1,4 @@
-// Package metrics counts the answers of an HTTP server, and prints the counts in the text form of Prometheus.
+// Package metrics counts the answers of an HTTP server, and prints the counts in the text format of Prometheus.
 package metrics
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
-// Answers count what was answered, by route and status. The zero value is ready.
+// Answers counts answers by route and status. The zero value is ready.
 type Answers struct {
 	mu     sync.Mutex
 	routes map[route]*tally
 }
 
-// route is a kind of answer.
+// route is what answers are counted by.
 type route struct {
 	pattern string
 	status  int
@@ -35,10 +35,10 @@ type tally struct {
 	within  [len(bounds)]int64
 }
 
-// bounds are the times, in seconds, that answers are counted by.
+// bounds are the upper bounds, in seconds, of the buckets for durations.
 var bounds = [...]float64{0.001, 0.005, 0.02, 0.1, 0.5, 2, 10}
 
-// Done counts an answer. A stream of events takes as long as its client listens.
+// Done counts an answer that took some time. That of a stream of events is as long as its client listens.
 func (a *Answers) Done(r *Recorder, took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +89,7 @@ func (a *Answers) Write(b *bytes.Buffer) {
 	}
 }
 
-// Recorder notes what is answered.
+// Recorder is an http.ResponseWriter that notes the status and the size of the answer.
 type Recorder struct {
 	http.ResponseWriter
 	Route  string

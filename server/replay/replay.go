@@ -1,8 +1,8 @@
-// Package replay plays the model of a recorded run: an HTTP endpoint in the form of the chat-completions interface,
-// which most agents can be pointed to, gives the recorded responses one after the other. No model is called.
+// Package replay plays the model of a recorded run: it is an HTTP endpoint in the form of the chat-completions interface, which most agents
+// can be pointed to, and sends the recorded responses one after the other. No model is called.
 //
-// Requests are answered in the order of the run, whatever the agent asks. The point of a replay is to see where the
-// agent differs; going on after a difference shows what follows from it. A recorded failure is played as well.
+// The responses come in the order of the run, whatever the agent asks. The point of a replay is to see where the agent differs; going on
+// after a difference shows what follows from it. Recorded failures are played as well.
 //
 // The endpoint serves this machine only: a client that reaches it can read the run.
 package replay
@@ -24,7 +24,7 @@ import (
 	"github.com/treeline-dev/treeline/run"
 )
 
-// ErrEmpty says that a run has no request to a model, so that there is nothing to play.
+// ErrEmpty means that the run has no request to a model, so there is nothing to play.
 var ErrEmpty = errors.New("the run has no request to a model")
 
 // Loopback checks a HOST:PORT to listen on, or a Host header: it must be 127.0.0.1, ::1 or localhost. Other names are
@@ -46,7 +46,7 @@ func Loopback(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// Served reports one request. Difference is nil if the request is as recorded.
+// Served reports one request. Difference is nil if the request is the recorded one.
 type Served struct {
 	Seq        int64
 	Difference *run.Difference
@@ -65,10 +65,10 @@ type Player struct {
 	// patience is how long a client may take to send a request, and to read the response.
 	patience time.Duration
 
-	// mu guards what follows. It is not held while a response is written: a slow client delays no other.
+	// mu guards the fields below. It is not held while a response is written, so that a slow client delays no other one.
 	mu       sync.Mutex
-	served   int // responses that were taken
-	writing  int // those that are being written
+	served   int // responses taken
+	writing  int // responses being written
 	differed int
 }
 
@@ -81,7 +81,7 @@ func New(l *run.Log, told func(Served)) (*Player, error) {
 	return p, nil
 }
 
-// Serve answers requests until all responses are given or ctx ends. It closes the listener.
+// Serve answers requests until all responses have been sent or ctx ends. It closes the listener.
 func (p *Player) Serve(ctx context.Context, l net.Listener) (Result, error) {
 	server := &http.Server{Handler: p, ReadHeaderTimeout: p.patience, ReadTimeout: p.patience, WriteTimeout: 2 * p.patience}
 	stopped := make(chan error, 1)
@@ -103,9 +103,9 @@ func (p *Player) Serve(ctx context.Context, l net.Listener) (Result, error) {
 	return Result{Requests: len(p.list), Served: p.served, Differed: p.differed}, nil
 }
 
-// ServeHTTP takes chat completions, with and without /v1 since some clients add it, and the list of models. A Host
-// header that is not loopback is refused: with DNS rebinding a page in a browser could read the run. So is an Origin that
-// is not loopback: any page in a browser could use up the responses, without reading them.
+// ServeHTTP answers chat completions, with and without /v1 since some clients add it, and the list of models. It refuses a Host header that
+// is not loopback: with DNS rebinding, a page in a browser could read the run. It also refuses an Origin that is not loopback: any page in
+// a browser could use up the responses without reading them.
 func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, err := Loopback(net.JoinHostPort(hostname(r.Host), "0"))
 	switch path := strings.TrimPrefix(r.URL.Path, "/v1"); {
@@ -120,7 +120,7 @@ func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hostname is a Host header in lower case, without the port and the brackets of an IPv6 address. Either may be missing.
+// hostname returns a Host header in lower case, without the port and the brackets of an IPv6 address. Either may be missing.
 func hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -130,7 +130,7 @@ func hostname(host string) string {
 	return strings.ToLower(host)
 }
 
-// sameMachine reports whether the page that a request comes from is one of this machine. Programs send no Origin.
+// sameMachine reports whether a request comes from a page of this machine or from a program, which sends no Origin.
 func sameMachine(origins []string) bool {
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
@@ -148,17 +148,17 @@ func failure(w http.ResponseWriter, status int, kind, message string) {
 	reply(w, status, run.ChatError(kind, message))
 }
 
-// reply ignores errors of the client's connection.
+// reply sends an answer. It ignores errors of the client's connection.
 func reply(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// mostBody limits a request. A conversation with images is a few megabytes.
+// mostBody limits the body of a request. A conversation with images has a few megabytes.
 const mostBody = 256 << 20
 
-// complete gives the next recorded response.
+// complete sends the next recorded response.
 func (p *Player) complete(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
 	if err != nil {
@@ -181,7 +181,7 @@ func (p *Player) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("X-Treeline-Seq", strconv.FormatInt(x.Seq, 10))
 	if d != nil {
-		pointer := strconv.QuoteToASCII(d.Pointer) // a header is ASCII, a pointer need not be
+		pointer := strconv.QuoteToASCII(d.Pointer) // a header is ASCII; a pointer need not be
 		w.Header().Set("X-Treeline-Difference", pointer[1:len(pointer)-1])
 	}
 	if err := p.answer(w, x, body); err != nil {
@@ -191,8 +191,8 @@ func (p *Player) complete(w http.ResponseWriter, r *http.Request) {
 
 var errUsedUp = errors.New("all recorded responses were given")
 
-// next takes the next exchange, compares the request with the recorded one, and reports it. Concurrent requests get the
-// responses in order. Except after errUsedUp the caller calls written.
+// next takes the next exchange, compares the request with the recorded one, and reports it. Concurrent requests get the responses in order.
+// The caller must call written afterwards, except after errUsedUp.
 func (p *Player) next(body []byte) (run.Exchange, *run.Difference, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,7 +214,7 @@ func (p *Player) next(body []byte) (run.Exchange, *run.Difference, error) {
 	return x, d, err
 }
 
-// written notes that a response is written.
+// written notes that a response has been written.
 func (p *Player) written() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,8 +224,8 @@ func (p *Player) written() {
 	}
 }
 
-// answer gives the recorded response, whole or streamed, or the recorded failure. It fails, before it writes, if the log
-// cannot be read.
+// answer sends the recorded response, whole or streamed, or the recorded failure. If the log cannot be read, it returns an error before it
+// writes anything.
 func (p *Player) answer(w http.ResponseWriter, x run.Exchange, body []byte) error {
 	if !x.Answered {
 		status, text, err := run.Failure(p.log, x)
@@ -256,7 +256,7 @@ func (p *Player) answer(w http.ResponseWriter, x run.Exchange, body []byte) erro
 	return nil
 }
 
-// models lists the model of the run, which some agents ask for first.
+// models sends a list with the model of the run, which some agents ask for first.
 func (p *Player) models(w http.ResponseWriter) {
 	name := "recorded"
 	if m := p.log.Header.Model; m != nil && m.Name != "" {

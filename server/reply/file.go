@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// images are the types that a browser shows. A document such as SVG could run scripts, and is none of them.
+// images are the pictures that a browser may show. SVG is not one of them: such a document could run scripts.
 var images = map[string]string{
 	"\x89PNG\r\n\x1a\n": "image/png",
 	"\xff\xd8\xff":      "image/jpeg",
@@ -13,7 +13,7 @@ var images = map[string]string{
 	"GIF89a":            "image/gif",
 }
 
-// ImageType gives the type of a picture by its first bytes, "" for anything else. What an entry says of it does not count.
+// ImageType returns the media type of a picture by its first bytes, or "" for anything else. The type that the entry states is ignored.
 func ImageType(data []byte) string {
 	for magic, kind := range images {
 		if bytes.HasPrefix(data, []byte(magic)) {
@@ -26,7 +26,7 @@ func ImageType(data []byte) string {
 	return ""
 }
 
-// FileName makes a name of an id that every system takes.
+// FileName makes a file name from an id that is valid on every system.
 func FileName(prefix, id string) string {
 	safe := strings.Map(func(c rune) rune {
 		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' {

@@ -1,6 +1,6 @@
-// Package reply sends answers of an HTTP server. An answer is made in memory first, at most as many at a time as there are slots,
-// and then sent. What a slow client has not read after a moment waits in a temporary file: the client holds a small buffer and no
-// lock. An answer of unknown length is sent while it is made.
+// Package reply sends the answers of an HTTP server. An answer is first made in memory, at most as many at a time as there are slots, and
+// then sent. What a slow client has not read after a moment waits in a temporary file, so that such a client holds only a small buffer and
+// no lock. An answer of unknown length is sent while it is made.
 package reply
 
 import (
@@ -20,25 +20,25 @@ import (
 	"github.com/treeline-dev/treeline/internal/spill"
 )
 
-// What a slow client may hold.
+// Limits on what a slow client holds.
 const (
-	// Piece is how many bytes are written at a time: they must be accepted in time.
+	// Piece is the number of bytes that are written at a time. The client must accept each piece within the Sender's patience.
 	Piece = 8 << 10
-	// slowTime is how long an answer waits for its client in memory.
+	// slowTime is how long an answer waits in memory for its client.
 	slowTime = 100 * time.Millisecond
-	// gzipLeast is the size from which packing is worth it.
+	// gzipLeast is the size from which compression is worth it.
 	gzipLeast = 1 << 10
 )
 
 var (
 	buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 	packers = sync.Pool{New: func() any {
-		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
+		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 		return z
 	}}
 )
 
-// release puts a buffer back, unless it is so large that keeping it would waste memory.
+// release puts a buffer back into the pool, unless it is so large that keeping it would waste memory.
 func release(b *bytes.Buffer) {
 	if b.Cap() <= 4<<20 {
 		b.Reset()
@@ -53,13 +53,12 @@ type Sender struct {
 	log      *slog.Logger
 }
 
-// NewSender gives a Sender. patience is how long a client may take to accept each piece; log is told what goes wrong beside.
+// NewSender returns a Sender. patience is how long a client may take to accept each piece; log receives other failures.
 func NewSender(patience time.Duration, log *slog.Logger) *Sender {
 	return &Sender{make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0))), patience, log}
 }
 
-// Made makes an answer in memory, when a slot is free, and sends it. The slot and the buffer are free again before anything is
-// sent.
+// Made makes an answer in memory when a slot is free, and sends it. The slot is released before anything is sent.
 func (s *Sender) Made(w http.ResponseWriter, r *http.Request, media string, f func(*bytes.Buffer) error) error {
 	a, err := s.make(r, f)
 	if err != nil {
@@ -94,7 +93,7 @@ func (s *Sender) slot(r *http.Request) error {
 
 func (s *Sender) free() { <-s.slots }
 
-// Bytes sends bytes as they are. They are read into memory by read, when a slot is free.
+// Bytes sends bytes as they are. When a slot is free, read loads them into memory.
 func (s *Sender) Bytes(w http.ResponseWriter, r *http.Request, read func() ([]byte, error)) error {
 	data, err := s.read(r, read)
 	if err != nil {
@@ -111,7 +110,7 @@ func (s *Sender) read(r *http.Request, read func() ([]byte, error)) ([]byte, err
 	return read()
 }
 
-// takesGzip reports whether a client takes packed answers.
+// takesGzip reports whether a client accepts gzip.
 func takesGzip(r *http.Request) bool {
 	for one := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, weight, weighed := strings.Cut(strings.ReplaceAll(one, " ", ""), ";q=")
@@ -125,7 +124,7 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// answer is a body that is being sent.
+// answer is a body while it is sent.
 type answer struct {
 	gzip bool
 
@@ -135,7 +134,7 @@ type answer struct {
 	size int
 }
 
-// packed makes an answer of bytes that the caller uses again.
+// packed makes an answer of a copy of text, compressed if gzips is set; the caller may use text again.
 func packed(text []byte, gzips bool) *answer {
 	if !gzips || len(text) < gzipLeast {
 		return &answer{text: bytes.Clone(text), size: len(text)}
@@ -150,7 +149,7 @@ func packed(text []byte, gzips bool) *answer {
 	return &answer{gzip: true, text: bytes.Clone(b.Bytes()), size: b.Len()}
 }
 
-// send writes an answer. What a slow client has not accepted after a moment waits in a file.
+// send writes an answer. What a slow client has not accepted after slowTime waits in a file.
 func (s *Sender) send(to http.ResponseWriter, r *http.Request, a *answer) error {
 	h := to.Header()
 	if a.gzip {
@@ -187,7 +186,7 @@ func (s *Sender) send(to http.ResponseWriter, r *http.Request, a *answer) error 
 	return nil
 }
 
-// shed moves the answer to a file.
+// shed moves the rest of the answer to a file.
 func (a *answer) shed() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -206,7 +205,7 @@ func (a *answer) shed() error {
 	return nil
 }
 
-// read copies a piece of the answer from where it is.
+// read copies a piece of the answer from memory or from the file.
 func (a *answer) read(piece []byte, from int) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -220,7 +219,7 @@ func (a *answer) read(piece []byte, from int) (int, error) {
 	return n, err
 }
 
-// drop gives the answer up.
+// drop releases the answer's memory or file.
 func (a *answer) drop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -230,28 +229,28 @@ func (a *answer) drop() {
 	}
 }
 
-// Patient writes to a client, which has some time to accept each piece.
+// Patient is a writer to a client that has some time to accept each piece.
 type Patient struct {
 	w    io.Writer
 	c    *http.ResponseController
 	time time.Duration
 }
 
-// Patient gives the writer for a client.
+// Patient returns the writer to a client.
 func (s *Sender) Patient(w http.ResponseWriter) *Patient {
 	return &Patient{w, http.NewResponseController(w), s.patience}
 }
 
-// Flush sends what is written at once.
+// Flush sends what was written so far.
 func (p *Patient) Flush() error { return p.c.Flush() }
 
-// ErrGone: the client does not accept the answer. The connection ends; there is nothing to tell.
+// ErrGone means that the client does not accept the answer. The connection ends, and nobody is left to tell.
 var ErrGone = errors.New("the client is gone")
 
 // Write implements io.Writer.
 func (p *Patient) Write(b []byte) (n int, err error) {
 	for len(b) > 0 {
-		// Deadlines are of the machine's own clock. A recorder of tests has none.
+		// The deadline is by the machine's clock. An httptest.ResponseRecorder supports none.
 		if err := p.c.SetWriteDeadline(time.Now().Add(p.time)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return n, fmt.Errorf("%w: %v", ErrGone, err)
 		}
@@ -264,8 +263,8 @@ func (p *Patient) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// Streamed sends an answer while it is made. f must not hold a lock while it writes. What goes wrong after the first piece
-// ends the connection, so that the client does not take a part for the whole.
+// Streamed sends an answer while it is made. f must not hold a lock while it writes. A failure after the first piece ends the connection,
+// so that the client does not take a part for the whole.
 func (s *Sender) Streamed(w http.ResponseWriter, r *http.Request, media string, f func(io.Writer) error) error {
 	t := &streaming{s: s, w: w, r: r, media: media, b: bytes.NewBuffer(make([]byte, 0, Piece))}
 	err := f(t)
@@ -286,8 +285,8 @@ type streaming struct {
 	media string
 	b     *bytes.Buffer
 	out   io.Writer // nil until the first piece
-	// z packs a piece into packed, and is done with it before the piece is sent: a slow client holds no packer.
-	z      *gzip.Writer // nil for a client that does not unpack
+	// z compresses a piece into packed, and is released before the piece is sent, so that a slow client holds no compressor.
+	z      *gzip.Writer // nil for a client that does not accept gzip
 	packed bytes.Buffer
 }
 
@@ -361,7 +360,7 @@ func (s *streaming) end() error {
 	return s.write(s.packed.Bytes())
 }
 
-// Unchanged sets the tag of the answer and reports whether the client has it already.
+// Unchanged sets the entity tag of the answer, and reports whether the client already has it.
 func Unchanged(w http.ResponseWriter, r *http.Request, tag string) bool {
 	tag = `W/"` + tag + `"`
 	w.Header().Set("Etag", tag)

@@ -16,16 +16,15 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Archive makes lists of the sessions in an archive with an index of its own. Each has the sessions that one request is about, and
-// those that they depend on: the others with the same id, and relatives. So a list costs no more than these, however large the
-// archive is.
+// Archive makes lists of the sessions in an archive with an index of its own. Each list has the sessions that one request is about and
+// those that they depend on: the others with the same id, and relatives. So the cost of a list does not depend on the size of the archive.
 type Archive struct {
 	Store *treeline.Store
-	// Grant limits the lists to its projects; nil does not.
+	// Grant limits the lists to its projects; nil means no limit.
 	Grant *access.Grant
 }
 
-// May decides by the working directory; nil lets all through.
+// May returns a function that reports whether a working directory may be seen, or nil if all may.
 func (a Archive) May() func(cwd string) bool {
 	if !a.Grant.Limited() {
 		return nil
@@ -33,20 +32,20 @@ func (a Archive) May() func(cwd string) bool {
 	return a.Grant.Allows
 }
 
-// Part is a page of the sessions in an archive.
+// Part is a page of the sessions in an archive, with a list of what they depend on.
 type Part struct {
 	*List
 	// Page are the rows of the page, in its order.
 	Page []place.Row
-	// Next is the cursor of the next page, "" for none. Total counts the rows of all pages; it is -1 if that would cost too much.
+	// Next is the cursor of the next page, or "". Total counts the rows of all pages; it is -1 if counting would cost too much.
 	Next  string
 	Total int
 }
 
-// TotalMost is up to how many sessions or runs a page is told how many there are.
+// TotalMost is the largest number of sessions or runs that are counted for a page.
 const TotalMost = 10_000
 
-// Page gives a page of the sessions that a filter lets through. below: the list has their forks and sub-agents, too.
+// Page returns a page of the sessions that pass a filter. below adds their forks and sub-agents to the list.
 func (a Archive) Page(ctx context.Context, f treeline.Filter, opt treeline.PageOptions, below bool) (Part, error) {
 	var problems []string
 	opt.Problem = func(err error) { problems = append(problems, err.Error()) }
@@ -61,7 +60,7 @@ func (a Archive) Page(ctx context.Context, f treeline.Filter, opt treeline.PageO
 	}
 	p := Part{List: l, Next: page.Next, Total: page.Total}
 	for i := range page.Rows {
-		// A row that goes on from a hidden one is not in the list.
+		// A row that continues a hidden one is not in the list.
 		if at, ok := l.ByPath[page.Rows[i].Path]; ok {
 			row := page.Rows[i]
 			row.Parent = l.Rows[at].Parent
@@ -69,7 +68,7 @@ func (a Archive) Page(ctx context.Context, f treeline.Filter, opt treeline.PageO
 		}
 	}
 	if a.Grant.Limited() {
-		// The index does not know which rows are hidden because of another one, so it cannot count the others.
+		// The index does not know which rows are hidden because they continue a hidden one, so it cannot count the others.
 		if p.Total = -1; opt.After == "" && p.Next == "" {
 			p.Total = len(p.Page)
 		}
@@ -79,13 +78,13 @@ func (a Archive) Page(ctx context.Context, f treeline.Filter, opt treeline.PageO
 	return p, nil
 }
 
-// All gives a list of all sessions that the grant lets the client see. It costs as much as these.
+// All returns a list of all sessions that the grant shows. Its cost grows with their number.
 func (a Archive) All(ctx context.Context) (*List, error) {
 	p, err := a.Page(ctx, treeline.Filter{}, treeline.PageOptions{}, false)
 	return p.List, err
 }
 
-// Of gives a list with the sessions that keys name. below: it has their forks and sub-agents, too.
+// Of returns a list with the sessions that k names. below adds their forks and sub-agents.
 func (a Archive) Of(ctx context.Context, k find.Keys, below bool) (*List, error) {
 	rows, err := a.Store.LookUp(ctx, k)
 	if err != nil {
@@ -94,8 +93,8 @@ func (a Archive) Of(ctx context.Context, k find.Keys, below bool) (*List, error)
 	return a.list(ctx, rows, below)
 }
 
-// Shown gives those of some sessions that the grant lets the client see, each with the parent that it is shown with. Names are those
-// of the archive.
+// Shown returns those of the named sessions that the grant shows, each with the parent that it is shown with. Names are those of the
+// archive.
 func (a Archive) Shown(ctx context.Context, names []string) (parents map[string]string, err error) {
 	paths := make([]string, len(names))
 	for i, name := range names {
@@ -114,7 +113,7 @@ func (a Archive) Shown(ctx context.Context, names []string) (parents map[string]
 	return parents, nil
 }
 
-// Find gives a list with the session that a key of a request names; see List.Find.
+// Find returns a list with the session that a request's key names; see List.Find.
 func (a Archive) Find(ctx context.Context, key string) (*List, error) {
 	var k find.Keys
 	if id, _, _ := strings.Cut(key, "@"); id != "" {
@@ -125,7 +124,8 @@ func (a Archive) Find(ctx context.Context, key string) (*List, error) {
 	return a.Of(ctx, k, true)
 }
 
-// oddKey begins the key of a session in an archive whose id is no key. The name of its log follows: unlike a hash it can be looked up.
+// oddKey begins the key of a session in an archive whose id cannot be a key. The name of its log follows: unlike a hash, it can be looked
+// up.
 const oddKey = "@."
 
 // key is longKey for a session in an archive.
@@ -138,8 +138,7 @@ func (a Archive) key(r *place.Row) string {
 	return longKey(r)
 }
 
-// list makes a list of rows and what they depend on. What a limited client may see depends on all ancestors, what others see on the
-// parent alone.
+// list makes a list of rows and of what they depend on: all ancestors for a limited client, and the parents for other clients.
 func (a Archive) list(ctx context.Context, rows []place.Row, below bool) (*List, error) {
 	all, err := a.Store.Kin(ctx, rows, find.KinOptions{Ancestors: a.Grant.Limited(), Below: below})
 	if err != nil {
@@ -150,7 +149,7 @@ func (a Archive) list(ctx context.Context, rows []place.Row, below bool) (*List,
 	return l, nil
 }
 
-// listed is a list of rows as far as the client may see them.
+// listed makes a list of those rows that the client may see.
 func (a Archive) listed(rows []place.Row) *List {
 	l := &List{long: a.key}
 	if a.Grant.Limited() {
@@ -162,8 +161,8 @@ func (a Archive) listed(rows []place.Row) *List {
 	return l
 }
 
-// Each calls take with the sessions that a filter lets through, some at a time, and with all on which it depends what of them
-// counts; see package usage. Sessions in which nothing happened since may be left out.
+// Each calls take with the sessions that pass a filter, in batches. all also has the sessions on which it depends what of them counts; see
+// package usage. Sessions without activity since a time may be left out.
 func (a Archive) Each(ctx context.Context, f treeline.Filter, since time.Time, take func(rows, all []place.Row)) error {
 	kin := find.KinOptions{Repeats: true, Ancestors: a.Grant.Limited()}
 	return a.Store.Each(ctx, f, find.EachOptions{Filter: place.Filter{Project: a.May()}, Kin: kin, Since: since}, func(rows, all []place.Row) error {
@@ -179,7 +178,7 @@ func (a Archive) Each(ctx context.Context, f treeline.Filter, since time.Time, t
 	})
 }
 
-// sum is a tag that is made of the rows.
+// sum returns a tag that is a hash of the rows.
 func (l *List) sum() string {
 	sum := sha256.New()
 	for i := range l.Rows {

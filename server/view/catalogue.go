@@ -10,34 +10,34 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// Catalogue is the list of sessions as it was last read. It is read again after the watch told of a change. Reading takes at most a
-// tenth of the time, and at most another tenth for requests whose session is not in the list.
+// Catalogue caches the list of sessions. It is read again after the watch has reported a change. Reading takes at most a tenth of the time,
+// and at most another tenth for requests whose session is not in the list.
 type Catalogue struct {
-	// Read reads the list. It is not cancelled with a request, since others wait for it.
+	// Read reads the list. It is not cancelled with a request, since other requests wait for it.
 	Read func() (rows []place.Row, problems []string, err error)
-	// Live reports whether changes are told with Spoil. It may wait until they are.
+	// Live reports whether changes are reported with Spoil. It may wait until the watch has begun.
 	Live  func(context.Context) bool
 	Clock func() time.Time
 
 	changes atomic.Uint64
 
-	mu    sync.Mutex // held while it is read
-	now   *List      // nil: not read yet
-	seen  uint64     // changes when it was read
-	rest  time.Time  // it is not read again before
-	doubt time.Time  // nor before this for a session that it does not have
+	mu    sync.Mutex // held while the list is read
+	now   *List      // nil until the list is read
+	seen  uint64     // changes at the time of the last reading
+	rest  time.Time  // the list is not read again before this time
+	doubt time.Time  // nor, for a session that it does not have, before this time
 }
 
-// Spoil has the list read again.
+// Spoil marks the list as out of date.
 func (c *Catalogue) Spoil() { c.changes.Add(1) }
 
-// Changes counts what could have changed the list.
+// Changes returns the number of changes that could have changed the list.
 func (c *Catalogue) Changes() uint64 { return c.changes.Load() }
 
-// Force has the list read again at once: the server itself changed something.
+// Force marks the list as out of date, and has the next request read it without a pause: the server itself changed something.
 func (c *Catalogue) Force() { c.Tire(time.Time{}) }
 
-// Tire has the list read again after a time, if it has changed.
+// Tire prevents the list from being read again before a time.
 func (c *Catalogue) Tire(until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +45,7 @@ func (c *Catalogue) Tire(until time.Time) {
 	c.changes.Add(1)
 }
 
-// Again is in how many seconds a list that changed is read again; 0 if it did not.
+// Again returns in how many seconds a list that is out of date may be read again, or 0 if it is up to date.
 func (c *Catalogue) Again() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,10 +55,10 @@ func (c *Catalogue) Again() int {
 	return 1 + max(0, int(c.rest.Sub(c.Clock())/time.Second))
 }
 
-// withoutWatch is how long a list is used if nothing tells of changes.
+// withoutWatch is how long a list is used if no watch reports changes.
 const withoutWatch = 2 * time.Second
 
-// Get gives the list.
+// Get returns the list.
 func (c *Catalogue) Get(ctx context.Context) (*List, error) {
 	live := c.Live(ctx)
 	c.mu.Lock()
@@ -74,7 +74,7 @@ func (c *Catalogue) Get(ctx context.Context) (*List, error) {
 	return c.now, err
 }
 
-// Missing gives the list to a request that did not find a session in it: another program may just have made the session.
+// Missing returns the list for a session that it does not have: another program may just have created the session.
 func (c *Catalogue) Missing(ctx context.Context) (*List, error) {
 	live := c.Live(ctx)
 	c.mu.Lock()
@@ -83,13 +83,13 @@ func (c *Catalogue) Missing(ctx context.Context) (*List, error) {
 	if began.Before(c.doubt) {
 		return c.now, nil
 	}
-	c.changes.Add(1) // the new list has a tag of its own
+	c.changes.Add(1) // so that the new list has a tag of its own
 	err := c.read(ctx, live)
 	c.doubt = began.Add(10 * c.Clock().Sub(began))
 	return c.now, err
 }
 
-// read reads the list. The caller holds the lock.
+// read reads the list. The caller holds mu.
 func (c *Catalogue) read(ctx context.Context, live bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (c *Catalogue) read(ctx context.Context, live bool) error {
 	return nil
 }
 
-// ProjectOf is the project of the session at a path, "" if the list as it was last read does not have it.
+// ProjectOf returns the project of the session at a path, or "" if the list that was read last does not have the session.
 func (c *Catalogue) ProjectOf(path string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,18 +10,18 @@ import (
 	"github.com/treeline-dev/treeline/usage"
 )
 
-// Family is how the sessions of a list belong together.
+// Family relates the sessions of a list to each other.
 type Family struct {
-	Parents []int         // of each row, -1 for none
+	Parents []int         // of each row; -1 means none
 	Below   map[int][]int // the forks and sub-agents of a row
-	Tasks   []int         // sub-agents of each row, whose own sub-agents count, too
-	Folded  int           // sub-agents that the row of another session counts
+	Tasks   []int         // number of sub-agents of each row, including those of its sub-agents
+	Folded  int           // number of sub-agents that have a parent in the list
 	Repeats *usage.Catalogue
-	// Agents, Models and CWDs are the values of the rows, the most used first.
+	// Agents, Models and CWDs are the values of the rows, the most frequent first.
 	Agents, Models, CWDs []page.Choice
 }
 
-// FamilyOf finds out how the rows belong together. It is made once for each list, when a page first needs it.
+// FamilyOf relates the rows to each other. The result is computed once for each list.
 func (l *List) FamilyOf() *Family {
 	l.once.Do(func() {
 		f := Family{Parents: place.Parents(l.Rows), Repeats: usage.Look(l.Rows), Below: map[int][]int{}, Tasks: make([]int, len(l.Rows))}
@@ -53,7 +53,7 @@ func (l *List) FamilyOf() *Family {
 	return &l.family
 }
 
-// choices lists values, the most used first.
+// choices lists values, the most frequent first.
 func choices(count map[string]int) []page.Choice {
 	const most = 40
 	list := make([]page.Choice, 0, len(count))
@@ -67,7 +67,7 @@ func choices(count map[string]int) []page.Choice {
 // Placed is a row with its depth below other rows.
 type Placed struct{ Row, Depth int }
 
-// Nested puts forks below their parents, and leaves out sub-agents whose session is in the list.
+// Nested puts forks below their parents, and leaves out sub-agents whose parent is in the list.
 func Nested(order []int, shown map[int]bool, parents []int, task func(int) bool) []Placed {
 	children := map[int][]int{}
 	var roots []int

@@ -15,14 +15,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// List is a list of sessions at one moment. It does not change; what pages need besides is worked out when the first one does.
+// List is a list of sessions at one moment. It does not change. What only some pages need is computed when it is first needed.
 type List struct {
-	// Tag differs from that of every other list.
+	// Tag differs from the tag of every other list.
 	Tag string
 	// Rows are the sessions, newest first, then by path. Keys name them in requests.
 	Rows []place.Row
 	Keys []string
-	// ByPath has the numbers of the rows.
+	// ByPath has the index of each path's row.
 	ByPath map[string]int
 	// Problems say what could not be read.
 	Problems []string
@@ -44,7 +44,7 @@ func newList(tag string, rows []place.Row, problems []string) *List {
 	return l
 }
 
-// fill sorts the rows and names them.
+// fill sorts the rows and gives them keys.
 func (l *List) fill(rows []place.Row) {
 	rows = place.Drop(rows, func(r *place.Row) bool {
 		if r.Err != nil {
@@ -70,15 +70,15 @@ func (l *List) fill(rows []place.Row) {
 	}
 }
 
-// longestID is the length of an id that can be part of an address.
+// longestID is the largest length of an id that can be part of an address.
 const longestID = 256
 
-// addressable reports whether an id can be the key of a session: a part of a path that means itself, and not the key of another one.
+// addressable reports whether an id can be the key of a session: a plain part of a path that cannot be the key of another session.
 func addressable(id string) bool {
 	return id != "" && len(id) <= longestID && !strings.Contains(id, "@") && guard.PlainPath("/"+id) && !strings.Contains(id, "/")
 }
 
-// longKey names one of several sessions with the same id, or one whose id is no key. It then begins with the @.
+// longKey returns the key of a session whose id other sessions have, too, or cannot be a key. In the latter case the key begins with @.
 func longKey(r *place.Row) string {
 	sum := sha256.Sum256([]byte(r.Path))
 	key := "@" + hex.EncodeToString(sum[:4])
@@ -88,8 +88,8 @@ func longKey(r *place.Row) string {
 	return key
 }
 
-// Find gives the row that a key names. A key with the hash of a path stays good when its session is the only one left with
-// the id; an id that several sessions have names none of them.
+// Find returns the row with a key, and its own key. A key with the hash of a path stays valid when its session is the only one left with
+// the id. An id that several sessions have finds none of them.
 func (l *List) Find(key string) (*place.Row, string, error) {
 	if i, ok := l.byKey[key]; ok {
 		return &l.Rows[i], l.Keys[i], nil
@@ -110,7 +110,7 @@ func (l *List) Find(key string) (*place.Row, string, error) {
 	return nil, "", fmt.Errorf("%w: %.80q", place.ErrNoSession, key)
 }
 
-// KeyOf gives the key of the session at a path, "" for one that is not listed.
+// KeyOf returns the key of the session at a path, or "" if it is not in the list.
 func (l *List) KeyOf(path string) string {
 	if i, ok := l.ByPath[path]; ok {
 		return l.Keys[i]
@@ -118,7 +118,7 @@ func (l *List) KeyOf(path string) string {
 	return ""
 }
 
-// KeyByID gives the key of the session with an id, "" where there is none, or several.
+// KeyByID returns the key of the session with an id, or "" if there is none or several.
 func (l *List) KeyByID(id session.ID) string {
 	if i, ok := l.byKey[string(id)]; ok {
 		return l.Keys[i]
@@ -126,11 +126,11 @@ func (l *List) KeyByID(id session.ID) string {
 	return ""
 }
 
-// viewsMost is how many limited views of one list are kept.
+// viewsMost is the largest number of limited views of one list that are kept.
 const viewsMost = 32
 
-// Limited gives the rows of a grant's projects as a list of their own. Nothing in it depends on other rows: keys, relatives,
-// counts and the tag are made of these alone. What could not be read belongs to no project.
+// Limited returns a list of the rows of a grant's projects. Nothing in it depends on other rows: keys, relatives, counts and the tag are
+// made of these rows alone. What could not be read belongs to no project.
 func (l *List) Limited(g *access.Grant) *List {
 	scope := strings.Join(g.Projects, "\x00")
 	l.viewing.Lock()
@@ -150,7 +150,7 @@ func (l *List) Limited(g *access.Grant) *List {
 	return v
 }
 
-// orphan takes parents away that are not in the list: they may be another project's.
+// orphan clears parents that are not in the list, since they may belong to another project.
 func (l *List) orphan() {
 	for i, parent := range place.Parents(l.Rows) {
 		if parent < 0 {

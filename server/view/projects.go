@@ -2,7 +2,7 @@ package view
 
 import "sync"
 
-// Projects are those of logs, by path. Each is of one generation of its log.
+// Projects caches the projects of logs by path. Each one belongs to one generation of its log.
 type Projects struct {
 	mu sync.Mutex
 	of map[string]projectOf
@@ -10,10 +10,10 @@ type Projects struct {
 
 type projectOf struct{ generation, project string }
 
-// projectsMost is how many are kept.
+// projectsMost is the largest number of projects that are kept.
 const projectsMost = 100_000
 
-// Get gives the project of a log, if it is known for this generation.
+// Get returns the project of a log, if it is known for this generation.
 func (c *Projects) Get(path, generation string) (project string, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -24,7 +24,7 @@ func (c *Projects) Get(path, generation string) (project string, known bool) {
 	return p.project, known
 }
 
-// Put keeps the project of a generation of a log, in place of that of another one.
+// Put stores the project of a generation of a log. It replaces that of another generation.
 func (c *Projects) Put(path, generation, project string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline"
 )
 
-// Recent are the runs as they were listed a moment ago: a page of a session only shows which there are.
+// Recent caches the list of runs for a moment: a page of a session only shows which runs there are.
 type Recent struct {
 	mu   sync.Mutex
 	at   time.Time
@@ -18,7 +18,7 @@ type Recent struct {
 
 const recentTime = 5 * time.Second
 
-// Get gives the runs of a store that can be read.
+// Get returns the runs of a store that can be read.
 func (c *Recent) Get(ctx context.Context, s *treeline.Store, clock func() time.Time) ([]treeline.RunRow, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,23 +7,23 @@ import (
 	"github.com/treeline-dev/treeline/usage"
 )
 
-// Sums keeps sums of what sessions used. A sum that is asked for is made anew, but making it takes at most a tenth of the time.
+// Sums caches sums of usage. An old sum is made again when it is asked for, but this takes at most a tenth of the time.
 type Sums struct {
 	mu   sync.Mutex
 	kept map[string]*sum
 }
 
-// sum is one of them.
+// sum is a cached sum.
 type sum struct {
-	mu         sync.Mutex // held while it is made
+	mu         sync.Mutex // held while the sum is made
 	report     usage.Report
-	made, rest time.Time // it is not made again before rest
+	made, rest time.Time // the sum is not made again before rest
 }
 
-// sumsMost is how many are kept.
+// sumsMost is the largest number of sums that are kept.
 const sumsMost = 64
 
-// Get gives the sum of a name and when it was made. f makes it; others that ask for the same wait.
+// Get returns the sum with a name and the time when it was made. f makes the sum; concurrent calls for the same name wait.
 func (c *Sums) Get(name string, clock func() time.Time, f func() (usage.Report, error)) (usage.Report, time.Time, error) {
 	c.mu.Lock()
 	s := c.kept[name]

@@ -1,8 +1,8 @@
 // Package view makes the lists of sessions that pages and operations show.
 //
-// A [List] gives each session a key for addresses, and [List.FamilyOf] says how sessions belong together. A client that may see some
-// projects only gets a list in which no other session exists ([Rows], [List.Limited]). The lists of an archive with an index of its
-// own have what one request needs ([Archive]).
+// A [List] gives each session a key for addresses, and [List.FamilyOf] relates its sessions to each other. A client that is limited to
+// projects gets a list in which no other session exists ([Rows], [List.Limited]). A list from an archive with an index of its own has only
+// what one request needs ([Archive]).
 package view
 
 import (
@@ -17,12 +17,12 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Rows gives the rows that exist for a caller who may see some projects only: may is asked about each working directory. A
-// row that cannot be read has none, so it is left out. So is a session whose log goes on from that of another one (see
-// dialect.LogNeeder) that is left out: reading it would show the other.
+// Rows returns the rows that exist for a caller that is limited to projects. may reports whether a working directory is in one of them. A
+// row that cannot be read has no working directory, so it is left out. So is a session whose log continues that of another session that is
+// left out (see dialect.LogNeeder): reading it would show the other one.
 func Rows(rows []place.Row, may func(cwd string) bool) []place.Row {
 	asked, needy := map[string]bool{}, map[dialect.Dialect]bool{}
-	hidden := map[string]bool{} // ids and paths of sessions that are left out, and ids in the names of their logs
+	hidden := map[string]bool{} // ids and paths of sessions that are left out, and the ids in the names of their logs
 	hide := func(r *place.Row) { hidden[string(r.ID)], hidden[r.Path], hidden[idInName(r.Path)] = true, true, true }
 	var list []int
 	for i := range rows {
@@ -41,7 +41,7 @@ func Rows(rows []place.Row, may func(cwd string) bool) []place.Row {
 			_, needy[r.Dialect] = r.Dialect.NewDecoder(session.NewBuilder("", nil)).(dialect.LogNeeder)
 		}
 	}
-	for again := true; again; { // until no more are left out: one may go on from one that goes on from a hidden one
+	for again := true; again; { // until a pass leaves out no more rows: logs may continue each other in a chain
 		again = false
 		list = slices.DeleteFunc(list, func(i int) bool {
 			r := &rows[i]
@@ -60,8 +60,8 @@ func Rows(rows []place.Row, may func(cwd string) bool) []place.Row {
 	return seen
 }
 
-// idInName is the id at the end of a log's name, by which a log that goes on from it may find it; "" for none. A copy of a log may have
-// another id in its name than in its header.
+// idInName returns the id at the end of a log's name, by which a log that continues it may find it, or "". The name and the header of a
+// copied log may have different ids.
 func idInName(path string) string {
 	name, _, _ := strings.Cut(index.LastPart(path), ".")
 	if id := name[max(0, len(name)-36):]; dialect.IsAnyUUID(id) {
@@ -70,7 +70,7 @@ func idInName(path string) string {
 	return ""
 }
 
-// Sources says what is in the places of some sessions, as far as the rows tell.
+// Sources describes the sources of some sessions, as far as the rows tell.
 func Sources(rows []place.Row) []place.SourceInfo {
 	var list []place.SourceInfo
 	at := map[string]int{}

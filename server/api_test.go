@@ -49,10 +49,10 @@ type openAPI struct {
 	} `json:"components"`
 }
 
-// try is a request of an operation. want is a piece of the answer.
+// try is a request of an operation. want is a part of the expected answer.
 type try struct{ op, path, body, want string }
 
-// tries exercise every operation. They are sent in this order.
+// tries covers every operation. The requests are sent in this order.
 func tries(blob string) []try {
 	const api, s = "/api/v1", "/sessions/" + beds
 	list := []try{
@@ -91,14 +91,14 @@ func tries(blob string) []try {
 	return list
 }
 
-// blob puts a blob on the machine and gives the reference to it.
+// blob stores a blob on the machine and returns its reference.
 func (m *machine) blob(content string) string {
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
 	m.put(".omp/agent/blobs/"+sum, content)
 	return "blob:sha256:" + sum
 }
 
-// Every operation of the OpenAPI document is answered as the document says, and the mux knows no other.
+// Every operation of the OpenAPI document is answered as documented, and the mux has no other operation.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, writing)
@@ -109,7 +109,7 @@ func TestOperations(t *testing.T) {
 	}
 	used := map[string]bool{"watchSession": true, "watchAll": true, "watchLogs": true} // TestEvents, backend/remote
 	for _, op := range []string{"getIndex", "listValues", "selectLogs", "searchLogs", "countLogs", "listIDs"} {
-		used[op] = true // index/postgres: this archive has no index
+		used[op] = true // index/postgres tests it: this archive has no index
 	}
 	known := map[string]bool{}
 	for _, one := range append(tries(m.blob(dot)), archiveTries()...) {
@@ -152,7 +152,7 @@ func TestOperations(t *testing.T) {
 	if diff := difftest.Diff(known, used); diff != "" {
 		t.Errorf("operations of the document, and those that the tests use:\n%s", diff)
 	}
-	// The mux answers the methods of the document and no others.
+	// The mux answers the methods in the document and no others.
 	fill := strings.NewReplacer("{session}", "none", "{entry}", "none", "{run}", "none", "{blob}", "none", "{ref}", "none")
 	for path, methods := range d.Paths {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
@@ -173,7 +173,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// Every parameter that the document says must be given is needed, and one that it does not name is refused.
+// Every required parameter must be given, and an unknown one is refused.
 func TestParameters(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, writing)
@@ -245,7 +245,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// Pages of a list have every session once, whatever is written between them.
+// The pages of a list have every session once, whatever is written in between.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -287,7 +287,7 @@ func TestPages(t *testing.T) {
 		for _, e := range p.Entries {
 			ids = append(ids, string(e.ID))
 		}
-		if next == "" { // the leaf moves on: the pages stay those of the old one
+		if next == "" { // the leaf moves on, but the pages keep the old one
 			m.add(garden+"beds.jsonl", said("b4", "b3", "user", "more"))
 		}
 		if p.Next == nil {
@@ -300,7 +300,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Two sessions with the same id are told apart by a hash of their paths, and the id alone names neither.
+// Sessions with the same id differ by a hash of their paths; the id alone finds neither.
 func TestSameID(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -324,7 +324,7 @@ func TestSameID(t *testing.T) {
 	}
 }
 
-// What was appended is in the next answer, without reading the session again, and the tag changes with it.
+// The next answer has what was appended, without reading the session again, and the tag changes with it.
 func TestGrowing(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -351,7 +351,7 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
-// HEAD gives what GET gives, without the body.
+// HEAD answers like GET, without the body.
 func TestHead(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -366,7 +366,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// What the server writes is what the next request reads.
+// The next request reads what the server wrote.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, writing)
@@ -374,7 +374,7 @@ func TestWrites(t *testing.T) {
 	if text := m.get("/api/v1/sessions/" + beds); !strings.Contains(text, `"leafId":"`+string(done.ID)) {
 		t.Errorf("the leaf is not %s in %s", done.ID, text)
 	}
-	for range 3 { // each is in the list at once
+	for range 3 { // each one is in the list at once
 		before := answer[struct{ Total int }](m, m.get("/api/v1/sessions")).Total
 		made := answer[struct{ Key string }](m, m.ask("POST", "/api/v1/sessions/"+beds+"/fork", `{}`).Body.String())
 		if after := answer[struct{ Total int }](m, m.get("/api/v1/sessions")).Total; after != before+1 || made.Key == "" {
@@ -388,7 +388,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// An answer is packed for clients that unpack it, and the same for others.
+// An answer is compressed for clients that accept it, and has the same content for others.
 func TestGzip(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -414,12 +414,12 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestJustCreated: a session that another program made a moment ago is found, although the list is not read again at once. Ids
-// that there are not do not have it read again and again.
+// TestJustCreated: a session that another program created a moment ago is found, although the list is not yet due to be read again.
+// Requests for unknown ids do not read the list again and again.
 func TestJustCreated(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64
-	var slow atomic.Bool // each look at the clock takes a second
+	var slow atomic.Bool // each call of the clock takes a second
 	m := newMachine(t, func(o *server.Options) {
 		o.Clock = func() time.Time {
 			if slow.Load() {

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/server"
 )
 
-// archive is one in memory.
+// archive is an archive in memory.
 type archive struct{ *memory.Backend }
 
 // Identity implements backend.Identified.
@@ -31,7 +31,7 @@ func newArchive() archive {
 	return archive{b}
 }
 
-// archiveTries exercise the operations on logs and blobs, in this order. The generations are those of memory.
+// archiveTries covers the operations on logs and blobs, in this order. The generations are those of backend/memory.
 func archiveTries() []try {
 	at := func(name string, generation, size int) string {
 		return fmt.Sprintf("?name=%s&generation=%d&size=%d", url.QueryEscape(name), generation, size)
@@ -61,7 +61,7 @@ func archiveTries() []try {
 	return list
 }
 
-// What cannot be is refused with a status of its own, and nothing is changed.
+// Invalid requests are refused with a status of their own, and nothing is changed.
 func TestArchiveRefuses(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, writing)
@@ -128,7 +128,7 @@ func TestArchiveRefuses(t *testing.T) {
 	}
 }
 
-// A server that only reads changes nothing, and one without an archive says so.
+// A server that only reads changes nothing, and a server without an archive says so.
 func TestNoArchive(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -139,7 +139,7 @@ func TestNoArchive(t *testing.T) {
 			method = "PUT"
 		}
 		if one.body == "" && one.op != "removeLog" || one.op == "findMissingBlobs" {
-			continue // it reads
+			continue // this one only reads
 		}
 		if w := m.ask(method, one.path, one.body, "Content-Type", bytesAre); w.Code != 403 || !strings.Contains(w.Body.String(), "--write") {
 			t.Errorf("%s of a server that only reads: %d %s", path, w.Code, w.Body)

@@ -17,11 +17,11 @@ import (
 	"github.com/treeline-dev/treeline/server"
 )
 
-// chain is how many sessions of the archive go on from each other.
+// chain is the number of sessions in the archive that continue one another.
 const chain = 4
 
-// archived are the sessions of an archive: forks, copies with the same id on another machine, an id that is no key, a sub-agent, and
-// another project's.
+// archived returns the logs of the archive: forks, copies with the same id on another machine, an id that cannot be a key, a sub-agent, and
+// sessions of another project.
 func archived() map[string]string {
 	at := func(text, cwd, parent string, minute int) string {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "/garden", cwd), "T10:00", fmt.Sprintf("T10:%02d", minute))
@@ -44,7 +44,7 @@ func archived() map[string]string {
 		"laptop-00000001/omp/--garden--/old3/0-Dig.jsonl":     at(head(id(52))+hello("dig"), "/garden", "", 9),
 		"laptop-00000001/omp/--garden--/nothing-to-see.jsonl": "no session\n",
 	}
-	// Each goes on from the one before, the first of which is another project's: a limited client sees none of them.
+	// Each one continues the one before. The first belongs to another project, so a limited client sees none of them.
 	for n := range chain {
 		parent, cwd := fmt.Sprintf(`,"forked_from_id":%q`, id(59+n)), "/garden"
 		if n == 0 {
@@ -67,7 +67,7 @@ func archived() map[string]string {
 	return logs
 }
 
-// newArchives gives two servers of the same archive in PostgreSQL: one that asks the index beside it, and one that lists all.
+// newArchives returns two servers of the same archive in PostgreSQL: one asks the archive's index, and one lists all logs.
 func newArchives(t *testing.T) (paged, whole *team) {
 	t.Helper()
 	root := pgtest.Start(t, pgtest.Options{}).Database(t, "lists")
@@ -130,8 +130,8 @@ func (m *team) pagesOf(token, query string) (all keyed) {
 	}
 }
 
-// A server that asks the index of an archive gives the answers of one that lists all of its sessions, to every token, and never
-// lists them.
+// A server that asks the index of an archive gives the same answers as one that lists all of its sessions, for every token, and never lists
+// them.
 func TestArchiveLists(t *testing.T) {
 	t.Parallel()
 	paged, whole := newArchives(t)
@@ -148,7 +148,7 @@ func TestArchiveLists(t *testing.T) {
 			for _, list := range []*keyed{&got, &want} {
 				for i := range list.Sessions {
 					if one := &list.Sessions[i]; strings.HasPrefix(one.Key, "@") {
-						one.Key = "@" // a key of an archive is made of the name
+						one.Key = "@" // a key in an archive is made from the name
 					}
 				}
 			}
@@ -175,7 +175,7 @@ func TestArchiveLists(t *testing.T) {
 			"/api/v1/runs/7f1d7b7a-0000-4000-8000-000000000002", "/api/v1/runs/7f1d7b7a-0000-4000-8000-000000000003",
 		} {
 			if token == "everything" && path == "/api/v1/sources" {
-				continue // it looks at the places themselves
+				continue // it looks at the sources themselves
 			}
 			_, got := paged.as(token, "GET", path, "")
 			cursor := regexp.MustCompile(`"next":"[^"]*"`)
@@ -196,7 +196,7 @@ func TestArchiveLists(t *testing.T) {
 	}
 }
 
-// links are the addresses of sessions on a page, in order.
+// links returns the addresses of the sessions on a page, in order.
 func links(body string) []string {
 	list := regexp.MustCompile(`href="/s/([^"/?#]+)"`).FindAllString(body, -1)
 	slices.Sort(list)
@@ -225,8 +225,8 @@ func TestArchivePages(t *testing.T) {
 	}
 }
 
-// A token sees a log no longer once it was replaced by one of another project, also where nothing tells the server of changes, and sees
-// one that has become its own.
+// A log that was replaced by one of another project is no longer visible to a token, even if nothing reports the change. A log that was
+// replaced by one of the token's project becomes visible.
 func TestLimitedReplaced(t *testing.T) {
 	t.Parallel()
 	m, _ := newArchives(t)

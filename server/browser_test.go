@@ -65,8 +65,8 @@ func demonstration(t *testing.T) viewer {
 
 func TestMain(m *testing.M) { browser.Main(m) }
 
-// TestBrowser walks through the viewer as a person would: list, search, session, branch, context, live entry, changes, raw
-// entry, permanent link.
+// TestBrowser goes through the viewer as a person would: list, search, session, branch, context, live entry, changes, raw entry, permanent
+// link.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -104,7 +104,7 @@ func TestBrowser(t *testing.T) {
 		t.Error("the tree is not drawn")
 	}
 
-	// The keys: a message on, a prompt on, unfold it, the menu.
+	// These are the keys for: next message, next prompt, unfold, menu.
 	tab.Press("j")
 	tab.Wait(`document.querySelector("[data-block].now")`)
 	tab.Press("J")
@@ -174,7 +174,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// TestBrowserSubAgent unfolds a sub-agent in the call that began it, and comes back to a session that went on meanwhile.
+// TestBrowserSubAgent unfolds a sub-agent in the call that started it, and comes back to a session that has grown meanwhile.
 func TestBrowserSubAgent(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -250,7 +250,7 @@ func TestBrowserBusyList(t *testing.T) {
 	}
 }
 
-// TestBrowserBack: a page that the browser kept, and shows again, goes on with what was written meanwhile.
+// TestBrowserBack: a page that the browser kept shows what was written meanwhile when it is shown again.
 func TestBrowserBack(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -283,7 +283,8 @@ func TestBrowserBack(t *testing.T) {
 	}
 }
 
-// TestBrowserHidden: a page that is not seen holds no connection, of which a browser has few. When it is seen again, it shows all that was written.
+// TestBrowserHidden: a page that is not visible holds no connection, of which a browser has few. When it is visible again, it shows all
+// that was written.
 func TestBrowserHidden(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -316,7 +317,7 @@ func TestBrowserHidden(t *testing.T) {
 	}
 }
 
-// TestBrowserRefused: a page whose stream of events was refused, as by a server with too many clients, asks again.
+// TestBrowserRefused: a page whose stream of events was refused, for example because there are too many clients, asks again.
 func TestBrowserRefused(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -331,7 +332,7 @@ func TestBrowserRefused(t *testing.T) {
 	}))
 	t.Cleanup(front.Close)
 	tab := b.Tab(t, browser.Look{})
-	t.Cleanup(func() { tab.Open("about:blank") }) // ends its stream, for which the server would wait
+	t.Cleanup(func() { tab.Open("about:blank") }) // ends its stream, which the server would wait for
 	prices := key(t, v, "Prices are off by a cent")
 	s := v.write(t, prices)
 	defer s.Close()
@@ -342,7 +343,7 @@ func TestBrowserRefused(t *testing.T) {
 	tab.Wait(`document.querySelector("[data-live=blocks]").innerText.includes("The last word.")`)
 }
 
-// TestBrowserTired: a list that the server does not read again at once is refreshed when it does, although nothing else happens.
+// TestBrowserTired: a list that the server may not read again yet is refreshed as soon as it may, although nothing else happens.
 func TestBrowserTired(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -409,7 +410,7 @@ func TestBrowserStays(t *testing.T) {
 	}
 }
 
-// TestBrowserPrints: what is printed is dark on white, in the dark theme too.
+// TestBrowserPrints: a page is printed dark on white, even in the dark theme.
 func TestBrowserPrints(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -545,13 +546,13 @@ func TestBrowserHostile(t *testing.T) {
 		}
 	}
 	for _, f := range tab.Faults() {
-		if !strings.Contains(f, "404") { // the session that there is not
+		if !strings.Contains(f, "404") { // the page of a missing session
 			t.Errorf("fault: %s", f)
 		}
 	}
 }
 
-// write opens a session for appending, as an agent does beside the server.
+// write opens a session for appending, like an agent beside the server.
 func (v viewer) write(t *testing.T, key string) *treeline.Session {
 	t.Helper()
 	row, err := v.store.Find(t.Context(), key)

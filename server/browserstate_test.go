@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/browser"
 )
 
-// lone serves one session with this log. It gives its page and its file.
+// lone serves one session with this log, and returns the session's page and file.
 func lone(t *testing.T, log string) (v viewer, page, file string) {
 	t.Helper()
 	home := t.TempDir()
@@ -64,13 +64,13 @@ func TestBrowserBegins(t *testing.T) {
 	tab.Wait(`document.querySelector(".meta").innerText.includes("2 entries")`)
 }
 
-// TestBrowserLost: a page says that its session was removed, or that the server is away, for as long as it is so.
+// TestBrowserLost: a page says so while its session is removed or the server is away.
 func TestBrowserLost(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	v, page, file := lone(t, head(beds)+said("b1", "", "user", "Where do the tomatoes go?"))
 	const toast = `document.querySelector(".toast:not([hidden])")?.innerText`
-	// Messages that go by themselves are gone at once.
+	// Messages that disappear after a while do so at once.
 	const hurry = `window.setTimeout = (now => (f, ms) => now(f, ms == 2500 ? 0 : ms))(window.setTimeout)`
 
 	var away atomic.Bool
@@ -83,7 +83,7 @@ func TestBrowserLost(t *testing.T) {
 	}))
 	t.Cleanup(front.Close)
 	tab := b.Tab(t, browser.Look{})
-	t.Cleanup(func() { tab.Open("about:blank") }) // ends its stream, for which the server would wait
+	t.Cleanup(func() { tab.Open("about:blank") }) // ends its stream, which the server would wait for
 	tab.Open(strings.Replace(page, v.url, front.URL, 1))
 	tab.Eval(hurry)
 	away.Store(true)
@@ -103,7 +103,7 @@ func TestBrowserLost(t *testing.T) {
 	}
 }
 
-// TestBrowserSignedOut: a page whose token is no longer good asks for another one.
+// TestBrowserSignedOut: a page whose token is no longer valid asks for another one.
 func TestBrowserSignedOut(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -151,7 +151,7 @@ func TestBrowserTyping(t *testing.T) {
 	tab.Wait(`document.querySelector(".found").hidden`)
 }
 
-// TestBrowserTreeFollows: the row of the message that a key selects is in sight.
+// TestBrowserTreeFollows: the row of the message that a key selects is scrolled into view.
 func TestBrowserTreeFollows(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -173,7 +173,7 @@ func TestBrowserTreeFollows(t *testing.T) {
 	}
 }
 
-// TestBrowserDirection: a paragraph of a script that is written from right to left begins at the right, and code does not.
+// TestBrowserDirection: a paragraph in a right-to-left script begins at the right, and code does not.
 func TestBrowserDirection(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -191,7 +191,8 @@ func TestBrowserDirection(t *testing.T) {
 	}
 }
 
-// TestBrowserReadable: marked words in the dark are as bright as the text, links within a line are underlined, and headings of hits follow that of the page.
+// TestBrowserReadable: marked words are as bright as the text in the dark theme, links within a line are underlined, and the headings of
+// hits are one level below that of the page.
 func TestBrowserReadable(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)

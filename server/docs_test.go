@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write what the server answers into docs
 
 const docsFile = "../docs/http.md"
 
-// docs/http.md lists every operation, and its examples are what the server answers.
+// docs/http.md lists every operation, and its examples show what the server really answers.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, writing, func(o *server.Options) {
@@ -49,7 +49,7 @@ func (c *counting) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// listed puts the operations between their marks.
+// listed puts the list of operations between their marks.
 func (m *machine) listed(text string) string {
 	m.Helper()
 	const begin, end = "<!-- operations -->\n", "<!-- end -->"
@@ -100,7 +100,7 @@ func (m *machine) listed(text string) string {
 	return b.String()
 }
 
-// answered puts the answer of the server after each command.
+// answered puts the server's answer after each command.
 func (m *machine) answered(text string) string {
 	m.Helper()
 	var out []string
@@ -124,13 +124,13 @@ func (m *machine) answered(text string) string {
 
 var (
 	shellWord = regexp.MustCompile(`'([^']*)'|(\S+)`)
-	// varying is what differs from one run to the next.
+	// varying matches what differs from one run to the next.
 	varying = regexp.MustCompile(`"(modified|removed|active)":"20[^"]*"`)
-	// number is that of the last event. The watch may tell of files that were written before it began.
+	// number matches the number of the last event. The watch may report files that were written before it began.
 	number = regexp.MustCompile(`("event":"65706f63)-\d+"`)
 )
 
-// curl does what a command line of curl does, as far as the examples use it.
+// curl does what a curl command line does, as far as the examples use it.
 func (m *machine) curl(line string) string {
 	m.Helper()
 	method, body, url := "GET", "", ""

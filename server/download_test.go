@@ -19,7 +19,7 @@ func (c stuckClient) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Downloads that one caller does not read keep no other caller from theirs.
+// Downloads that one caller does not read do not block those of another.
 func TestSlowDownloads(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
@@ -36,7 +36,7 @@ func TestSlowDownloads(t *testing.T) {
 			m.ServeHTTP(stuckClient{w, waits, freed}, h)
 			ended <- true
 		}()
-		<-waits // it writes the file, or why there is none
+		<-waits // the client has either the file or the reason why there is none
 		if w.Code == http.StatusServiceUnavailable {
 			count++
 			break

@@ -89,7 +89,7 @@ func (m *machine) hearAs(url, after, authorization string) *listener {
 	return l
 }
 
-// next gives the next event.
+// next returns the next event.
 func (l *listener) next() [3]string {
 	l.Helper()
 	select {
@@ -105,7 +105,7 @@ func (l *listener) next() [3]string {
 	return [3]string{}
 }
 
-// Two clients see the same events in the same order, also one that goes away and comes back; those of one session come alone.
+// Two clients see the same events in the same order, even if one goes away and comes back. A stream of one session has only its events.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -120,7 +120,7 @@ func TestEvents(t *testing.T) {
 			m.add(garden+"pond.jsonl", said(fmt.Sprintf("q%d", i), "p1", "user", "ripple"))
 		}
 		seen[0] = append(seen[0], one.next())
-		if i == 20 { // it misses some, and is told of them when it is back
+		if i == 20 { // it misses some, and gets them when it is back
 			seen[1] = append(seen[1], two.next())
 			two.stop()
 			for e := range two.events {
@@ -152,14 +152,14 @@ func TestEvents(t *testing.T) {
 	if ripples != 6 {
 		t.Errorf("%d events of the other session", ripples)
 	}
-	// The address can say where to begin as well.
+	// The query can name the starting position, too.
 	again := m.hear(base+"/api/v1/sessions/"+beds+"/events?after="+seen[0][count-3][0], "")
 	if e := again.next(); e != seen[0][count-2] {
 		t.Errorf("resumed with %v", e)
 	}
 }
 
-// A client of another process, or one that was away for too long, is told to read anew.
+// A client of another process, or one that was away too long, is told to read anew.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -179,7 +179,7 @@ func TestReload(t *testing.T) {
 		parent = id
 	}
 	m.add(garden+"beds.jsonl", many.String())
-	for { // a client that reads too slowly is told so, too
+	for { // a client that reads too slowly is told to reload, too
 		if e := first.next(); e[1] == "reload" || strings.Contains(e[2], `"id":"m2099"`) {
 			break
 		}
@@ -189,7 +189,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("after too many events: %v", e)
 	}
 	m.add(garden+"pond.jsonl", said("p2", "p1", "user", "on it goes"))
-	for { // first may have been told to reload before the last of the many was there
+	for { // first may have been told to reload before the last of the many events
 		e := l.next()
 		if e[1] != "entry" {
 			t.Fatalf("after that: %v", e)
@@ -224,7 +224,7 @@ func TestSlowClients(t *testing.T) {
 	base := strings.TrimPrefix(m.listen(), "http://")
 	words := strings.Fields("tomato bed water seed function return error value context server table index leaf branch commit file path read write lock queue")
 	random, parent := rand.New(rand.NewPCG(1, 2)), "b3"
-	for i := range 40 { // text that does not pack well
+	for i := range 40 { // text that compresses badly
 		var text strings.Builder
 		for text.Len() < 5000 {
 			fmt.Fprintf(&text, "%s%d ", words[random.IntN(len(words))], random.IntN(1000))
@@ -237,7 +237,7 @@ func TestSlowClients(t *testing.T) {
 		"/s/" + beds, "/api/v1/sessions/" + beds + "/entries?cursor=20.t39", "/api/v1/sessions/" + beds + "/context", "/api/v1/sessions/" + beds + "/events",
 		"/api/v1/sessions/" + beds + "/tree",
 	}
-	for _, path := range paths[:3] { // what is made once
+	for _, path := range paths[:3] { // what is made only once
 		m.get(path)
 	}
 	const clients = 100
@@ -255,7 +255,7 @@ func TestSlowClients(t *testing.T) {
 		_, err = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", paths[i%len(paths)], base, encoding)
 		m.must(err)
 	}
-	for _, c := range open { // each has a beginning of its answer
+	for _, c := range open { // each one has the beginning of its answer
 		m.must(c.SetReadDeadline(time.Now().Add(time.Minute)))
 		_, err := c.Read(make([]byte, 1))
 		m.must(err)
@@ -295,7 +295,7 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// A client that accepts nothing for too long is dropped: of an answer, and of events.
+// A client that accepts nothing for too long is dropped, both from an answer and from a stream of events.
 func TestDropped(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, func(o *server.Options) { o.Patience = 200 * time.Millisecond })
@@ -305,7 +305,7 @@ func TestDropped(t *testing.T) {
 		t.Helper()
 		for end := wait(t); ; {
 			text := m.get("/metrics")
-			if strings.Contains(text, fmt.Sprintf("treeline_requests_in_flight %d\n", want+1)) { // this one, too
+			if strings.Contains(text, fmt.Sprintf("treeline_requests_in_flight %d\n", want+1)) { // including this one
 				return
 			}
 			select {
@@ -334,7 +334,7 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// heap is what is in use. The smallest of several looks counts: other work goes on.
+// heap returns the memory in use. The smallest of several measurements counts, since other work goes on.
 func heap() int64 {
 	var list []int64
 	for range 3 {
@@ -372,7 +372,7 @@ func TestLimits(t *testing.T) {
 	m.must(c.(*net.TCPConn).SetReadBuffer(32 << 10))
 	_, err = fmt.Fprintf(c, "GET /api/v1/sessions/%s/entries/b4 HTTP/1.1\r\nHost: localhost\r\n\r\n", beds)
 	m.must(err)
-	_, err = c.Read(make([]byte, 1)) // it is being answered
+	_, err = c.Read(make([]byte, 1)) // it is in progress
 	m.must(err)
 	w := m.ask("GET", "/api/v1/version", "")
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
@@ -397,7 +397,7 @@ func TestSlowRequests(t *testing.T) {
 	} {
 		c, err := net.Dial("tcp", base)
 		m.must(err)
-		_, _ = io.WriteString(c, text) // it may be dropped before all is sent
+		_, _ = io.WriteString(c, text) // the connection may end before all is sent
 		m.must(c.SetReadDeadline(time.Now().Add(time.Minute)))
 		answer, err := io.ReadAll(c)
 		var late net.Error
@@ -408,7 +408,7 @@ func TestSlowRequests(t *testing.T) {
 	}
 }
 
-// A stream lasts longer than a request may take to be sent.
+// A stream may last longer than the time for sending a request.
 func TestStreamLasts(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, func(o *server.Options) { o.Patience = 900 * time.Millisecond })

@@ -24,7 +24,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// machine is a home folder with sessions, and a server of them.
+// machine is a home directory with sessions, and a server for them.
 type machine struct {
 	*testing.T
 	home  string
@@ -33,7 +33,7 @@ type machine struct {
 	logs *lines
 }
 
-// lines collect what is logged.
+// lines collects the lines of a log.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -72,7 +72,7 @@ func said(id, parent, role, text string) string {
 		id, p, role, text)
 }
 
-// newMachine makes a machine with two sessions and a run. change may change the options of the server.
+// newMachine returns a machine with two sessions and a run. change may change the options of the server.
 func newMachine(t *testing.T, change ...func(*server.Options)) *machine {
 	t.Helper()
 	m := &machine{T: t, home: t.TempDir(), logs: &lines{}}
@@ -95,7 +95,7 @@ func newMachine(t *testing.T, change ...func(*server.Options)) *machine {
 	return m
 }
 
-// start makes a server of the machine.
+// start starts a server for the machine.
 func (m *machine) start(change ...func(*server.Options)) {
 	m.Helper()
 	opt := server.Options{
@@ -141,7 +141,7 @@ func (m *machine) add(name, content string) {
 	m.must(errors.Join(err, f.Close()))
 }
 
-// ask sends a request without a network. headers are pairs.
+// ask sends a request without a network. headers are pairs of name and value.
 func (m *machine) ask(method, url, body string, headers ...string) *httptest.ResponseRecorder {
 	m.Helper()
 	var in io.Reader
@@ -165,7 +165,7 @@ func (m *machine) ask(method, url, body string, headers ...string) *httptest.Res
 	return w
 }
 
-// get wants an answer of status 200.
+// get returns an answer, which must have status 200.
 func (m *machine) get(url string, headers ...string) string {
 	m.Helper()
 	w := m.ask("GET", url, "", headers...)
@@ -184,7 +184,7 @@ func answer[T any](m *machine, text string) (v T) {
 	return v
 }
 
-// listen serves the machine on a port of its own and gives the URL.
+// listen serves the machine on a port of its own and returns the URL.
 func (m *machine) listen() string {
 	m.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -201,7 +201,7 @@ func (m *machine) listen() string {
 	return "http://" + l.Addr().String()
 }
 
-// wait is a deadline for what must happen soon.
+// wait returns a deadline for what must happen soon.
 func wait(t *testing.T) <-chan time.Time {
 	t.Helper()
 	return time.After(20 * time.Second)

@@ -20,7 +20,7 @@ import (
 	"github.com/treeline-dev/treeline/server"
 )
 
-// A second project, which the tokens of the tests are not for. Nothing that they are answered may have any of these.
+// These belong to a second project, which the tokens of the tests do not cover. No answer may contain any of them.
 const (
 	vaulted   = "0198a1b2-0000-7000-8000-00000000000f"
 	secretRun = "9f1d7b7a-0000-4000-8000-00000000000f"
@@ -29,25 +29,25 @@ const (
 
 var secrets = []string{vaulted, secretRun, "vault", "combination", "s1", "gpt-vault"}
 
-// team is a machine with two projects and tokens for one of them, or for all.
+// team is a machine with two projects, and tokens for one of them or for all.
 type team struct {
 	*machine
 	book   *access.Memory
 	tokens map[string]string
 	mu     sync.Mutex
 	now    time.Time
-	// hidden is a blob that only the session of the other project refers to, shown one of ours.
+	// hidden is a blob that only the session of the other project refers to; shown is one of ours.
 	hidden, shown string
 }
 
-// clock is the time of the server.
+// clock returns the time of the server.
 func (m *team) clock() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.now
 }
 
-// later lets time pass. Streams may look at the clock meanwhile.
+// later advances the clock. Streams may read the clock meanwhile.
 func (m *team) later(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,26 +90,26 @@ func (m *team) grant(g access.Grant) {
 	m.tokens[g.Name] = token
 }
 
-// as asks with a token.
+// as sends a request with a token.
 func (m *team) as(token, method, url, body string, headers ...string) (int, string) {
 	m.Helper()
 	w := m.ask(method, url, body, append([]string{"Authorization", "Bearer " + m.tokens[token]}, headers...)...)
 	return w.Code, w.Body.String()
 }
 
-// walk is a request of an operation or a page about what a limited token may not see. outside: it is about a session or run of
-// another project, which does not exist for the token; otherwise it is about all, and the answer has nothing of the other
-// project. writes: a token that may only read is refused.
+// walk is a request of an operation or a page that involves something a limited token may not see. outside means that it is about a session
+// or run of another project, which does not exist for the token; otherwise it covers everything, and the answer has nothing of the other
+// project. writes means that a token that may only read is refused.
 type walk struct {
 	url, body       string
 	outside, writes bool
-	// status is another one than 200 for what is about all.
+	// status is the expected status of a request that covers everything, if it is not 200.
 	status int
-	// want is a piece of the answer, so that an empty one does not pass.
+	// want is a part of the expected answer, so that an empty one does not pass.
 	want string
 }
 
-// operationWalks have a request for each operation.
+// operationWalks returns requests for each operation.
 func (m *team) operationWalks() map[string][]walk {
 	const s = "/api/v1/sessions/" + vaulted
 	out := func(path string) []walk { return []walk{{url: s + path, outside: true}} }
@@ -128,7 +128,7 @@ func (m *team) operationWalks() map[string][]walk {
 		"listSources": {{url: "/api/v1/sources", want: `"sessions":2`}},
 		"watchAll":    nil, // TestLimitedEvents
 		"listRuns":    {{url: "/api/v1/runs", want: `"total":1`}, {url: "/api/v1/runs?cwd=/vault", want: `"total":0`}},
-		"getRun":      {{url: "/api/v1/runs/" + secretRun, outside: true}, {url: "/api/v1/runs/" + theRun, outside: true}}, // the second has no project
+		"getRun":      {{url: "/api/v1/runs/" + secretRun, outside: true}, {url: "/api/v1/runs/" + theRun, outside: true}}, // the second one has no project
 		"listRecords": {{url: "/api/v1/runs/" + secretRun + "/records", outside: true}},
 		"append":      post("/entries", `{"text":"hi"}`), "branch": post("/branch", `{"entry":"s1"}`), "label": post("/label", `{"entry":"s1","label":"x"}`),
 		"rename": post("/rename", `{"title":"x"}`), "trash": post("/trash", ""),
@@ -136,14 +136,14 @@ func (m *team) operationWalks() map[string][]walk {
 		// TestLimitedArchive
 		"getArchive": nil, "listLogs": nil, "listLogFolders": nil, "getLog": nil, "readLog": nil, "watchLogs": nil, "getArchivedBlob": nil, "findMissingBlobs": nil,
 		"createLog": nil, "appendToLog": nil, "replaceLog": nil, "removeLog": nil, "extendLog": nil, "overwriteLog": nil, "putBlob": nil,
-		// TestLimitedRemote of index/postgres; this archive has no index
+		// TestLimitedRemote of index/postgres tests these; this archive has no index.
 		"getIndex":   {{url: "/api/v1/index", status: 501, want: "an index"}},
 		"listValues": nil, "selectLogs": nil, "searchLogs": nil, "countLogs": nil, "listIDs": nil,
 		"getVersion": {{url: "/api/v1/version", want: "test"}}, "getOpenAPI": {{url: "/api/v1/openapi.json", want: "openapi"}},
 	}
 }
 
-// pageWalks have a request for each page.
+// pageWalks returns requests for each page.
 func (m *team) pageWalks() map[string][]walk {
 	const s = "/s/" + vaulted
 	return map[string][]walk{
@@ -162,7 +162,7 @@ func (m *team) pageWalks() map[string][]walk {
 		"GET /login":                             {{url: "/login", want: "form"}},
 		"POST /login":                            nil, // TestUserLogin
 		"POST /logout":                           nil,
-		"GET /assets/{name}":                     nil, // the same for all
+		"GET /assets/{name}":                     nil, // the same for all clients
 	}
 }
 
@@ -232,7 +232,7 @@ func (m *team) walk(method string, w walk) {
 			want = 403
 		} else if w.outside {
 			want = 404
-			// It is answered as what does not exist.
+			// The answer is the same as for something that does not exist.
 			swap := strings.NewReplacer(vaulted, "0198a1b2-0000-7000-8000-0000000000ee", secretRun, "0f1d7b7a-0000-4000-8000-0000000000ee",
 				theRun, "0f1d7b7a-0000-4000-8000-0000000000dd")
 			code2, body2 := m.as(token, method, swap.Replace(w.url), w.body)
@@ -248,7 +248,7 @@ func (m *team) walk(method string, w walk) {
 	}
 }
 
-// A token for no project sees an empty server, one for all sees everything.
+// A token for no project sees an empty server; one for all projects sees everything.
 func TestProjects(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
@@ -268,7 +268,7 @@ func TestProjects(t *testing.T) {
 	}
 }
 
-// A fork into a directory that is a link to another project's is refused: some agents keep the copy where the link leads.
+// A fork into a directory that is a link into another project is refused, since some agents keep the copy under the link's target.
 func TestForkThroughLink(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
@@ -277,7 +277,7 @@ func TestForkThroughLink(t *testing.T) {
 	mine, other := filepath.Join(home, "mine"), filepath.Join(home, "other")
 	m.must(errors.Join(os.Mkdir(mine, 0o700), os.Mkdir(other, 0o700)))
 	if err := os.Symlink(other, filepath.Join(mine, "link")); err != nil {
-		t.Skip(err) // Windows asks for a privilege
+		t.Skip(err) // Windows requires a privilege
 	}
 	m.must(os.Symlink(mine, filepath.Join(mine, "here")))
 	m.grant(access.Grant{Name: "mine", Write: true, Projects: []string{mine + "/**"}})
@@ -340,7 +340,7 @@ func TestTags(t *testing.T) {
 		if mine == "" || mine == all || mine == tag("nothing", url) {
 			t.Errorf("%s: the tags are %s and %s", url, mine, all)
 		}
-		// The tag of another user's answer is no way to learn that it is the same.
+		// The tag of another user's answer does not reveal whether this user's answer is the same.
 		for _, given := range []string{all, `"x"`} {
 			if code, _ := m.as("reader", "GET", url, "", "If-None-Match", given); code != 200 {
 				t.Errorf("%s with the tag of another user: %d", url, code)
@@ -362,7 +362,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// A stream of events has the events of the token's projects.
+// A stream of events has only the events of the token's projects.
 func TestLimitedEvents(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
@@ -390,7 +390,7 @@ func TestLimitedEvents(t *testing.T) {
 			break
 		}
 	}
-	// Those that are kept for a client that was away are limited, too.
+	// Events that are kept for a client that was away are limited, too.
 	late := m.hearAs(base+"/api/v1/events", start, "Bearer "+m.tokens["reader"])
 	for {
 		e := late.next()
@@ -403,7 +403,7 @@ func TestLimitedEvents(t *testing.T) {
 	}
 }
 
-// Every write is noted with its token, user, machine and session, and so is what was refused.
+// Every write, and every refusal, is recorded with token, user, machine and session.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
@@ -413,7 +413,7 @@ func TestAudit(t *testing.T) {
 	m.as("writer", "POST", path, `{"entry":"none","label":"y"}`)
 	m.as("reader", "POST", path, `{"entry":"b1","label":"z"}`)
 	m.as("reader", "GET", "/api/v1/sessions/"+vaulted, "")
-	m.as("reader", "GET", "/api/v1/sessions/none", "") // not worth a note
+	m.as("reader", "GET", "/api/v1/sessions/none", "") // not recorded
 	m.as("wrong", "GET", "/api/v1/sessions", "", "Authorization", "Bearer treeline_wrong")
 	m.must(m.Close())
 	list, err := m.book.Records(t.Context(), access.Query{})
@@ -456,10 +456,10 @@ func TestAudit(t *testing.T) {
 			t.Errorf("%s was used at %s", g.Name, g.Used)
 		}
 	}
-	m.start() // Close at the end needs one
+	m.start() // so that Close has one at the end
 }
 
-// A user logs in with its token, and the cookie is as good as the token until that is revoked.
+// A user logs in with a token, and the cookie is valid until the token is revoked.
 func TestUserLogin(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
@@ -472,7 +472,7 @@ func TestUserLogin(t *testing.T) {
 	if code, cookie := login("treeline_wrong"); code != 401 || cookie != "" {
 		t.Errorf("a wrong token: %d %s", code, cookie)
 	}
-	code, cookie := login(" " + m.tokens["reader"] + "\n") // as it is pasted
+	code, cookie := login(" " + m.tokens["reader"] + "\n") // as when it is pasted
 	if code != 303 || strings.Contains(cookie, m.tokens["reader"]) {
 		t.Fatalf(`%d %s; want code == 303, not strings.Contains(cookie, m.tokens["reader"])`, code, cookie)
 	}
@@ -489,11 +489,11 @@ func TestUserLogin(t *testing.T) {
 	if _, err := m.book.Revoke(t.Context(), "reader", m.now); err != nil {
 		t.Fatal(err)
 	}
-	m.later(6 * time.Second) // what is known is good for five
+	m.later(6 * time.Second) // a known token is not looked up for five seconds
 	if code, body := get(cookie); code != 401 || !strings.Contains(body, "<form") || !strings.Contains(body, "&#34;reader&#34; was revoked") || !strings.Contains(body, "treeline token add") {
 		t.Errorf("after it was revoked: %d %s", code, body)
 	}
-	// The form after a logout does not lead back to it: its address can only be posted to.
+	// The login form after a logout does not lead back to the logout: that address accepts only POST.
 	if w := m.ask("POST", "/logout", "", "Cookie", cookie, "Accept", "text/html"); w.Code != 401 || strings.Contains(w.Body.String(), `value="/logout"`) {
 		t.Errorf("logout after it was revoked: %d %s", w.Code, w.Body)
 	}
@@ -509,13 +509,13 @@ func TestExpired(t *testing.T) {
 	if code, body := m.as("brief", "GET", "/api/v1/version", ""); code != 200 {
 		t.Errorf("%d %s; want code == 200", code, body)
 	}
-	m.later(time.Second) // at once, though it is known
+	m.later(time.Second) // at once, though the token is known
 	if code, body := m.as("brief", "GET", "/api/v1/version", ""); code != 401 || !strings.Contains(body, `\"brief\" expired on 2026-02-16`) {
 		t.Errorf("%d %s; want code == 401, strings.Contains(body, `\\\"brief\\\" expired on 2026-02-16`)", code, body)
 	}
 }
 
-// Wrong tokens are limited by address. One that was good before is answered meanwhile, and other addresses are not affected.
+// Wrong tokens are limited by address. A token that was valid before still works meanwhile, and other addresses are not affected.
 func TestWrongTokens(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, func(o *server.Options) { o.Token = "shared secret" })
@@ -534,7 +534,7 @@ func TestWrongTokens(t *testing.T) {
 	if res.StatusCode != 429 || res.Header.Get("Retry-After") == "" {
 		t.Errorf(`%d %v; want res.StatusCode == 429, res.Header.Get("Retry-After") != ""`, res.StatusCode, res.Header)
 	}
-	// Not even a good one is told apart, so that guessing does not go on.
+	// Even a valid token is refused, so that guessing cannot go on.
 	for _, token := range []string{"shared secret", m.tokens["reader"]} {
 		if code := ask(token).StatusCode; code != 429 {
 			t.Errorf("a good token meanwhile: %d", code)
@@ -563,7 +563,7 @@ func (*broken) Find(context.Context, access.Sum) (access.Grant, error) {
 	return access.Grant{}, errors.New("password authentication failed for user vault")
 }
 
-// If the tokens cannot be read, nobody is let in, and the client is not told why.
+// If the tokens cannot be read, all clients are refused, and are not told why.
 func TestBrokenBook(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, func(o *server.Options) { o.Access = &broken{} })

@@ -23,7 +23,7 @@ import (
 	"github.com/treeline-dev/treeline/server/logs"
 )
 
-// Logs of an archive: ours, and those of another machine and project.
+// Logs of an archive: our own, and those of another machine and project.
 const (
 	ourLog   = "laptop-00000001/omp/--garden--/beds.jsonl"
 	theirLog = "vaultbox-00000002/omp/--vault--/shed.jsonl"
@@ -31,7 +31,7 @@ const (
 	theirRun = "vaultbox-00000002/codelia/2026/02/03/" + secretRun + ".jsonl"
 )
 
-// newTeamArchive is a team whose sessions are in an archive. writers are those that its writes were noted for.
+// newTeamArchive returns a team whose sessions are in an archive. writers are the writers that were recorded with its writes.
 func newTeamArchive(t *testing.T) (m *team, writers *[]string) {
 	t.Helper()
 	m = newTeam(t)
@@ -79,15 +79,15 @@ func newTeamArchive(t *testing.T) (m *team, writers *[]string) {
 	return m, writers
 }
 
-// as sends bytes with a token.
+// sends sends bytes with a token.
 func (m *team) sends(token, method, path, body string) (int, string) {
 	m.Helper()
 	w := m.ask(method, "/api/v1"+path, body, "Authorization", "Bearer "+m.tokens[token], "Content-Type", bytesAre)
 	return w.Code, w.Body.String()
 }
 
-// A token for one project sees its logs and runs in the archive, and no others: neither names, sizes, origins, contents nor blobs. It
-// writes there and nowhere else. An operation that is not in the list fails the test.
+// A token for one project sees that project's logs and runs in the archive, and of others neither names, sizes, origins, contents nor
+// blobs. It may write only there. An operation that is not in the list fails the test.
 func TestLimitedArchive(t *testing.T) {
 	t.Parallel()
 	m, _ := newTeamArchive(t)
@@ -96,18 +96,19 @@ func TestLimitedArchive(t *testing.T) {
 	elsewhere := strings.ReplaceAll(head("0198a1b2-0000-7000-8000-0000000000ff"), "/garden", "/elsewhere")
 	type request struct {
 		path, body string
-		// hidden: it is about a log of another project, and is answered as if there were none; otherwise want is in the answer.
+		// hidden means that it is about a log of another project, and is answered as if that log did not exist. Otherwise the answer
+		// contains want.
 		hidden bool
 		status int
 		want   string
 	}
 	requests := map[string][]request{
-		"getArchive":     nil, // its name says nothing
+		"getArchive":     nil, // the name of the archive reveals nothing
 		"listLogs":       {{path: "/logs", want: ourLog}, {path: "/logs?marks=true", want: ourRun}, {path: "/logs?prefix=vaultbox", want: `"end":true`}},
 		"listLogFolders": {{path: "/logs/folders", want: `["laptop-00000001"]`}, {path: "/logs/folders?below=vaultbox-00000002", want: "[]"}},
 		"getLog":         {{path: "/logs/stat?name=" + theirLog, hidden: true}, {path: "/logs/stat?name=" + theirRun, hidden: true}, {path: "/logs/stat?name=" + ourRun, want: "size"}},
 		"readLog":        {{path: "/logs/content?name=" + theirLog, hidden: true}, {path: "/logs/content?name=" + ourLog, want: "tomatoes"}},
-		"watchLogs":      nil, // below
+		"watchLogs":      nil, // tested below
 		"getArchivedBlob": {{path: "/blobs/" + plan + "?log=" + theirLog, hidden: true},
 			{path: "/blobs/" + plan + "?log=" + ourLog, status: 404, want: "does not refer"}},
 		"findMissingBlobs": {{path: "/logs/missing?log=" + theirLog, body: plan + "\n", hidden: true},
@@ -144,7 +145,7 @@ func TestLimitedArchive(t *testing.T) {
 					want = 404
 					none := strings.NewReplacer(theirLog, "nobody-00000003/omp/--none--/none.jsonl", url.QueryEscape(theirLog), url.QueryEscape("nobody-00000003/omp/--none--/none.jsonl"),
 						theirRun, "nobody-00000003/codelia/2026/02/03/none.jsonl")
-					// Of a log that is not there, a limited token may create one of its own project.
+					// If a log does not exist, a limited token may create it for its own project.
 					if row.Name != "overwriteLog" && row.Name != "putBlob" && row.Name != "findMissingBlobs" {
 						code2, body2 := m.sends(token, row.Method, none.Replace(r.path), r.body)
 						if code2 != code || body2 != none.Replace(body) {
@@ -160,7 +161,7 @@ func TestLimitedArchive(t *testing.T) {
 	}
 }
 
-// A limited token that only reads does not learn which logs and blobs of others there are by asking for a log that is not.
+// A limited token that may only read does not learn which logs and blobs of others exist by asking for a log that does not.
 func TestLimitedMissing(t *testing.T) {
 	t.Parallel()
 	m, _ := newTeamArchive(t)
@@ -175,7 +176,7 @@ func TestLimitedMissing(t *testing.T) {
 	}
 }
 
-// A limited token puts nothing into the folder of another project's session, and learns nothing of that.
+// A limited token cannot put anything into the folder of another project's session, and learns nothing from the attempt.
 func TestLimitedFolder(t *testing.T) {
 	t.Parallel()
 	m, _ := newTeamArchive(t)
@@ -198,7 +199,7 @@ func TestLimitedFolder(t *testing.T) {
 	}
 }
 
-// A limited token does not read on what a log held before it became one of the token's project.
+// A limited token cannot read what a log held before it became one of the token's project.
 func TestLimitedHold(t *testing.T) {
 	t.Parallel()
 	m, _ := newTeamArchive(t)
@@ -221,7 +222,7 @@ func TestLimitedHold(t *testing.T) {
 	}
 }
 
-// What a token writes to the archive is noted with its user and machine, in the log and in the audit log.
+// A write to the archive is recorded with the token's user and machine, both in the log and in the audit log.
 func TestArchiveWriter(t *testing.T) {
 	t.Parallel()
 	m, writers := newTeamArchive(t)
@@ -241,7 +242,7 @@ func TestArchiveWriter(t *testing.T) {
 	m.start()
 }
 
-// A write is in the audit log also if its client is gone when it is answered.
+// A write is in the audit log even if its client is gone when it is answered.
 func TestAuditGone(t *testing.T) {
 	t.Parallel()
 	m, _ := newTeamArchive(t)
@@ -297,7 +298,7 @@ func TestLimitedArchiveEvents(t *testing.T) {
 	}
 }
 
-// A stream ends when its token is revoked: a stolen one hears nothing more.
+// A stream ends when its token is revoked, so a stolen token gets no more events.
 func TestRevokedEvents(t *testing.T) {
 	t.Parallel()
 	m, _ := newTeamArchive(t)
@@ -327,9 +328,9 @@ func TestRevokedEvents(t *testing.T) {
 	}
 }
 
-// A limited token that knows the reference of another project's blob does not read the blob by writing the reference: neither through a
-// new log nor an old one, however the reference is written and whether or not the blob was there at that time. It reads the blobs of its
-// projects, also through copies that it makes, and what it puts itself.
+// A limited token that knows the reference of another project's blob cannot read the blob by writing the reference: neither in a new log
+// nor in an old one, however the reference is written, and whether or not the blob existed at that time. It can read the blobs of its
+// projects, also through copies that it makes, and the blobs that it stores itself.
 func TestLimitedBlobs(t *testing.T) {
 	t.Parallel()
 	m, _ := newTeamArchive(t)
@@ -382,10 +383,10 @@ func TestLimitedBlobs(t *testing.T) {
 	if code, body := m.as("writer", "GET", "/api/v1/sessions/"+newID+"/context?leaf=a5", ""); code != 200 || strings.Contains(body, base64.StdEncoding.EncodeToString([]byte(plan))) {
 		t.Errorf("a context: %d %s", code, body)
 	}
-	// What is put is read, and what was in a log before.
+	// It can read what it stored, and what the log referred to before.
 	does("writer", "PUT", "/blobs/"+ref(fresh)+"?log="+newLog, fresh)
 	reads("writer", newLog, fresh, true)
-	does("writer", "PUT", "/blobs/"+ref(plan)+"?log="+newLog, plan) // it has it after all
+	does("writer", "PUT", "/blobs/"+ref(plan)+"?log="+newLog, plan) // it has the content after all
 	reads("reader", newLog, plan, true)
 	reads("reader", ourLog, plan, false)
 	reads("reader", ourLog, dot, true)
@@ -398,7 +399,7 @@ func TestLimitedBlobs(t *testing.T) {
 	_, copied, _ := strings.Cut(forked.Path, "team://archive/")
 	reads("writer", copied, fresh, true)
 	reads("writer", copied, later, false)
-	// What is written to a session is no different from what is written to its log.
+	// Writing to a session is no different from writing to its log.
 	code, body = m.as("writer", "POST", "/api/v1/sessions/"+beds+"/entries", fmt.Sprintf(`{"text":%q}`, "see "+ref(later)), "Content-Type", "application/json")
 	if code != 200 {
 		t.Fatalf("%d %s; want an entry", code, body)
@@ -406,7 +407,7 @@ func TestLimitedBlobs(t *testing.T) {
 	if code, body := m.as("writer", "GET", "/api/v1/sessions/"+beds+"/blobs/"+ref(later), ""); code != 404 {
 		t.Errorf("%d %s; want the status 404", code, body)
 	}
-	// Nothing is left of what a removed log could read.
+	// After a log is removed, what only it could read can no longer be read.
 	does("writer", "POST", "/logs/remove"+at(newLog), "")
 	does("writer", "POST", "/logs/create?name="+newLog, head(newID)+picture("a1", ref(plan)))
 	reads("writer", newLog, plan, false)

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/browser"
 )
 
-// TestBrowserFaults checks that the harness sees what pages must not do. A harness that sees nothing would pass every page.
+// TestBrowserFaults checks that the harness detects what pages must not do. A harness that detects nothing would pass every page.
 func TestBrowserFaults(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)

@@ -56,7 +56,7 @@ func TestOddIDs(t *testing.T) {
 	}
 }
 
-// A page stays small however long the ids of entries are, and has no link that cannot be answered.
+// A page stays small however long the ids of entries are, and has no links that cannot be answered.
 func TestLongEntryIDs(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -82,7 +82,7 @@ func TestLongEntryIDs(t *testing.T) {
 	}
 }
 
-// A client that reads anew is not told what happened before.
+// A client that must read anew gets no earlier events.
 func TestReloadAlone(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -106,7 +106,7 @@ func TestReloadAlone(t *testing.T) {
 	}
 }
 
-// What is no write and what is not there is refused with a status of its own.
+// A request that is not a valid write, or names something that does not exist, is refused with a status of its own.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, writing)
@@ -134,7 +134,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestFull: whatever is not a stream of events counts as a request, also at a path that looks like one.
+// TestFull: everything but a stream of events counts as a request, even at a path that looks like one.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, func(o *server.Options) { o.MaxRequests = -1 })
@@ -150,7 +150,7 @@ type deaf struct{ *httptest.ResponseRecorder }
 
 func (deaf) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// TestGone: that a client is gone is no failure of the server, and is not logged as one.
+// TestGone: a client that has gone away is no failure of the server, and is not logged as one.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -171,8 +171,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// Clients of other machines are let in without a token only through a proxy, and that is known. Tokens that can be guessed and paths
-// that do not fit are refused.
+// Without a token, clients on other machines are let in only through a proxy, and Unguarded reports this. Tokens that can be guessed, and
+// paths that do not fit, are refused.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

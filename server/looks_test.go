@@ -70,14 +70,14 @@ func TestLooks(t *testing.T) {
 			}
 		}
 		for _, f := range tab.Faults() {
-			if !strings.Contains(f, "404") { // the session that there is not
+			if !strings.Contains(f, "404") { // the page of a missing session
 				t.Errorf(`%s: %s; want strings.Contains(f, "404")`, look.name, f)
 			}
 		}
 	}
 }
 
-// tip gives the entry of a session whose text begins so.
+// tip returns the entry of a session whose text begins with text.
 func tip(t *testing.T, v viewer, id, text string) string {
 	t.Helper()
 	row, err := v.store.Find(t.Context(), id)

@@ -11,8 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// A client hears each entry that another machine appends to an archive once and in order, also while the connections to the
-// database are cut.
+// A client gets each entry that another machine appends to an archive once and in order, even while connections to the database are cut.
 func TestEventsOfMachines(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Start(t, pgtest.Options{})

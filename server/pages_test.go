@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// browser asks as a browser does.
+// browser sends a request as a browser does.
 func (m *machine) browser(path string) string {
 	m.Helper()
 	return m.get(path, "Accept", "text/html")
 }
 
-// Every page shows what it is for. Package page tests what it looks like.
+// Every page shows what it is for. The tests of package page check what it looks like.
 func TestPagesForPeople(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -72,8 +72,8 @@ func TestPagesForPeople(t *testing.T) {
 	}
 }
 
-// What a page refers to is there, and may be kept forever.
-// A search says what it could not read, as the API does, and the first page explains queries as they are.
+// What a page refers to exists and may be cached forever. A search reports what it could not read, as the API does, and the first page
+// explains queries correctly.
 func TestSearchPage(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -88,7 +88,7 @@ func TestSearchPage(t *testing.T) {
 	}
 }
 
-// A request that ends while another one opens the same session does not disturb it. The race detector sees this.
+// A request that ends while another one opens the same session does not disturb it. The race detector sees a violation.
 func TestOpenTogether(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -149,7 +149,7 @@ func TestPageTags(t *testing.T) {
 	}
 }
 
-// A list that counts back from now changes with the time, although no session does.
+// A list with a relative time span changes with the time, although no session does.
 func TestAgingList(t *testing.T) {
 	t.Parallel()
 	var later atomic.Int64
@@ -160,7 +160,7 @@ func TestAgingList(t *testing.T) {
 	if again := m.ask("GET", path, "", "If-None-Match", tag); again.Code != 304 {
 		t.Errorf("at once: %d", again.Code)
 	}
-	later.Store(int64(100 * 365 * 24 * time.Hour)) // longer than any test has existed
+	later.Store(int64(100 * 365 * 24 * time.Hour)) // older than any test
 	again := m.ask("GET", path, "", "If-None-Match", tag)
 	if again.Code != 200 || again.Body.String() == w.Body.String() || !strings.Contains(again.Body.String(), `"sessions":[]`) {
 		t.Errorf("a hundred years later: %d %s", again.Code, again.Body)
@@ -187,7 +187,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// A download in each format, with secrets replaced where people share them.
+// There is a download in each format, and secrets are replaced in the formats that are meant to be shared.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -217,7 +217,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// The numbers of the usage page as a table.
+// The numbers of the usage page can be had as CSV.
 func TestUsageCSV(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -229,7 +229,8 @@ func TestUsageCSV(t *testing.T) {
 	}
 }
 
-// The list counts the rows that it can show: a sub-agent is in the row of its session, what a fork copied counts once, and "show more" leads to more.
+// The list counts the rows that it can show: a sub-agent is in the row of its session, what a fork copied counts once, and "show more"
+// leads to more.
 func TestListCounts(t *testing.T) {
 	t.Parallel()
 	v := demonstration(t)
@@ -257,7 +258,7 @@ func TestListCounts(t *testing.T) {
 	}
 }
 
-// TestChangesCount: what a page of changes keeps of a session counts as its memory, so that many such pages do not fill that of the server.
+// TestChangesCount: what a page of changes keeps counts as memory of its session, so that many such pages do not fill the server's memory.
 func TestChangesCount(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

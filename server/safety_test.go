@@ -26,7 +26,7 @@ func gunzip(t *testing.T, r io.Reader) string {
 	return string(text)
 }
 
-// A name that leads to this machine may belong to another site. The refusal names it, and the flag that allows it.
+// A name that resolves to this machine may belong to another site. The refusal names it, and the flag that allows it.
 func TestHost(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -66,7 +66,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// An address that other machines reach needs a token, in a header or a cookie.
+// A server that other machines reach needs a token, in a header or a cookie.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -104,7 +104,7 @@ func TestToken(t *testing.T) {
 	if w := m.ask("POST", "/api/v1/sessions/"+beds+"/trash", ""); w.Code != 401 {
 		t.Errorf("a write without a token: %d", w.Code)
 	}
-	// An address in the Host header cannot be another site's.
+	// An IP address in the Host header cannot belong to another site.
 	if w := m.ask("GET", "/healthz", "", "Host", "192.168.1.5:7331"); w.Code != 200 {
 		t.Errorf("by address: %d", w.Code)
 	}
@@ -150,7 +150,7 @@ func TestLogin(t *testing.T) {
 	if w := m.ask("GET", "/lines/api/v1/version", "", "Cookie", "treeline=00ff"); w.Code != 401 {
 		t.Errorf("with another cookie: %d", w.Code)
 	}
-	// The form leads nowhere else.
+	// The form leads to no other site.
 	for _, next := range []string{"https://evil.example/", "//evil.example/", "/\\evil.example", "/elsewhere", "javascript:alert(1)", ""} {
 		if code, h, _ := login("secret", next); code != 303 || h.Get("Location") != "/lines/" {
 			t.Errorf("next %q leads to %q", next, h.Get("Location"))
@@ -162,7 +162,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// Other sites' pages neither write nor read. Links from them work.
+// Pages of other sites neither write nor read. Links from them work.
 func TestOrigin(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, writing)
@@ -204,7 +204,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// A body of the wrong shape is refused in the words of JSON, not of Go.
+// A body of the wrong shape is refused in terms of JSON, not of Go.
 func TestWrongBody(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, func(o *server.Options) { o.Write = true })
@@ -218,7 +218,7 @@ func TestWrongBody(t *testing.T) {
 	}
 }
 
-// Without leave to write, nothing is written.
+// Without --write, nothing is written.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -238,7 +238,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// Every answer forbids what browsers could be talked into.
+// Every answer has the headers that protect browsers.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -255,13 +255,13 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 	}
-	// Also an answer to a wrong host.
+	// An answer to a wrong host has them, too.
 	if h := m.ask("GET", "/", "", "Host", "evil.example").Header(); h.Get("X-Content-Type-Options") == "" {
 		t.Error("a refusal has no headers")
 	}
 }
 
-// Blobs come with a type of a fixed list, whatever they say of themselves.
+// Blobs are sent with a type from a fixed list, whatever type they claim.
 func TestBlobTypes(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -282,7 +282,7 @@ func TestBlobTypes(t *testing.T) {
 	}
 }
 
-// Nothing of a request is ever a path.
+// No part of a request is ever used as a path.
 func TestPathTricks(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

@@ -23,13 +23,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// The measurements of the server: TREELINE_SOAK=1m go test ./server -run Soak -v. They print what they found, and fail beyond
-// their limits. Without the variable they are small, and check what does not depend on the machine.
+// The measurements of the server: TREELINE_SOAK=1m go test ./server -run Soak -v. They print what they measured, and fail if a limit is
+// exceeded. Without the variable they are small and check only what does not depend on the machine.
 
-// soaking: otherwise the tests are small, and no time is checked.
+// soaking reports whether to measure. Otherwise the tests are small, and no times are checked.
 func soaking() bool { return os.Getenv("TREELINE_SOAK") != "" }
 
-// choose gives a size for each kind of run.
+// choose returns the size for this kind of run.
 func choose[T any](soak, otherwise T) T {
 	if soaking() {
 		return soak
@@ -57,7 +57,7 @@ func (m *machine) generate(name string, o gen.Options) {
 	m.must(errors.Join(gen.Write(f, o), f.Close()))
 }
 
-// The page of a session of 100,000 entries: at most 150 ms the first time, 20 ms afterwards, 300 KB.
+// The page of a session of 100,000 entries takes at most 150 ms the first time and 20 ms afterwards, and has at most 300 KB.
 func TestSoakLargePage(t *testing.T) {
 	m := newMachine(t)
 	m.generate("large", gen.Options{Entries: choose(100_000, 2000), Branches: choose(200, 20), Images: 20})
@@ -93,7 +93,7 @@ func TestSoakLargePage(t *testing.T) {
 	}
 }
 
-// An entry that is appended to a session of 100 MB reaches a client for at most 20 ms, and the next search costs at most 50 ms.
+// An entry that is appended to a session of 100 MB reaches a client within 20 ms, and the next search takes at most 50 ms.
 func TestSoakAppend(t *testing.T) {
 	m := newMachine(t)
 	m.generate("large", gen.Options{Bytes: choose[int64](100<<20, 100<<10)})
@@ -123,8 +123,7 @@ func TestSoakAppend(t *testing.T) {
 	}
 }
 
-// A server with 10,000 sessions and one page open takes at most a thousandth of a core. TREELINE_IDLE is for how long it is
-// measured.
+// A server with 10,000 sessions and one open page uses at most a thousandth of a core. TREELINE_IDLE sets how long this is measured.
 func TestSoakIdle(t *testing.T) {
 	m := newMachine(t)
 	for i := range choose(10_000, 20) {
@@ -158,7 +157,8 @@ func TestSoakIdle(t *testing.T) {
 	}
 }
 
-// 200 readers of 1,000 sessions for a minute: no error, no growth of memory, and no page takes more than ten times the usual.
+// 200 readers of 1,000 sessions for a minute cause no error and no growth of memory, and no page takes more than ten times as long as
+// usual.
 func TestSoakLoad(t *testing.T) {
 	m := newMachine(t)
 	sessions, readers := choose(1000, 20), choose(200, 20)
@@ -179,7 +179,7 @@ func TestSoakLoad(t *testing.T) {
 	for n := range readers {
 		wg.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(n), 1))
-			for first := true; first || ctx.Err() == nil; first = false { // at least one, however busy the machine is
+			for first := true; first || ctx.Err() == nil; first = false { // at least one pass, however busy the machine is
 				id := random.IntN(sessions)
 				url := fmt.Sprintf("%s/s/n%d", base, id)
 				began := time.Now()

@@ -7,7 +7,8 @@ import (
 	"github.com/treeline-dev/treeline/server/feed"
 )
 
-// TestFeed: a reader gets every event once and in order, a few at a time. One that is so far behind that events are gone is told so.
+// TestFeed: a reader gets every event once and in order, a few at a time. A reader that is so far behind that events were dropped is told
+// so.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	f := feed.New("a")

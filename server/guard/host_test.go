@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/server/guard"
 )
 
-// A request may use an address, the public URL, or a name of the server's own certificate. The refusal of another name says how to
-// allow it, with the scheme that the server speaks.
+// A request may use an address, the public URL, or a name in the server's certificate. The refusal of another name says how to allow it,
+// with the scheme that the server speaks.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	plain := &guard.Guard{}

@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/server/logs"
 )
 
-// windows is an index of runs that answers with one log at a time. Every third one is of the caller's project.
+// windows is an index of runs that returns one log at a time. Every third log belongs to the caller's project.
 type windows struct {
 	index.Shared
 	asked int

@@ -29,7 +29,7 @@ import (
 	"github.com/treeline-dev/treeline/server/logs"
 )
 
-// start serves the operations on a backend without a guard, for callers that may do what may says.
+// start serves the operations on a backend without a guard, for callers that are limited by may.
 func start(t *testing.T, opt logs.Options, may func(ctx context.Context, log backend.Log, write bool, head []byte) error) *httptest.Server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -64,7 +64,7 @@ func start(t *testing.T, opt logs.Options, may func(ctx context.Context, log bac
 	return s
 }
 
-// fill sets parameters as package server does.
+// fill sets parameters like package server does.
 func fill(v reflect.Value, r *http.Request) {
 	query := r.URL.Query()
 	for _, f := range reflect.VisibleFields(v.Type()) {
@@ -91,7 +91,7 @@ func fill(v reflect.Value, r *http.Request) {
 	}
 }
 
-// ask sends a request and gives status and body.
+// ask sends a request and returns status and body.
 func ask(t *testing.T, method, address, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
@@ -110,7 +110,7 @@ func ask(t *testing.T, method, address, body string) (int, string) {
 	return res.StatusCode, string(all)
 }
 
-// herbs allows logs whose content speaks of herbs, as a project would be allowed.
+// herbs allows logs whose content mentions herbs; they stand for a project.
 func herbs(b *memory.Backend) func(context.Context, backend.Log, bool, []byte) error {
 	return func(ctx context.Context, log backend.Log, _ bool, head []byte) error {
 		if head != nil && len(head) == 0 {
@@ -135,7 +135,7 @@ func herbs(b *memory.Backend) func(context.Context, backend.Log, bool, []byte) e
 	}
 }
 
-// A caller that is limited sees, reads and writes its own logs and no others, by every operation.
+// A limited caller sees, reads and writes its own logs and no others, with every operation.
 func TestLimited(t *testing.T) {
 	t.Parallel()
 	b := memory.New()
@@ -198,7 +198,7 @@ func TestLimited(t *testing.T) {
 	}
 }
 
-// A caller that asks for the header alone holds no stream: its connection stays open for the next request.
+// A HEAD request holds no stream: its connection stays open for the next request.
 func TestEventsHead(t *testing.T) {
 	t.Parallel()
 	s := start(t, logs.Options{Backend: memory.New(), MaxStreams: 1}, nil)
@@ -249,7 +249,7 @@ func events(t *testing.T, address, last string) func() (id, name string) {
 	}
 }
 
-// A stream goes on after the event that its caller knows, and tells a limited caller no names of others.
+// A stream continues after the event that its caller knows, and does not give a limited caller the names of other logs.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	b := memory.New()
@@ -287,7 +287,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("after %q: %s %q", unknown, id, name)
 		}
 	}
-	// More than is kept: anything may have changed.
+	// There are more events than are kept, so anything may have changed.
 	for range 10_000 {
 		b.Put("m0/omp/herbs.jsonl", nil)
 	}
@@ -296,7 +296,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A body that comes too slowly, or claims to be too large, is given up, and nothing is written.
+// A body that comes too slowly, or claims to be too large, is refused, and nothing is written.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	b := memory.New()
@@ -314,7 +314,7 @@ func TestSlowBody(t *testing.T) {
 			}
 			fmt.Fprintf(c, "POST /logs/%s?name=a/b/%s.jsonl HTTP/1.1\r\nHost: x\r\n%s", op, name, tc.head)
 			began := time.Now()
-			answer, _ := io.ReadAll(c) // until the server ends it
+			answer, _ := io.ReadAll(c) // until the server closes the connection
 			if took := time.Since(began); took > 15*time.Second || !strings.Contains(string(answer), tc.want) {
 				t.Errorf("%s %s: after %v %q", op, name, took, answer)
 			}
@@ -326,7 +326,7 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// A body whose connection is lost is not written, also if it is packed and was cut between two frames.
+// A body whose connection is lost is not written, even if it is compressed and was cut between two frames.
 func TestCutBody(t *testing.T) {
 	t.Parallel()
 	b := memory.New()
@@ -357,7 +357,7 @@ func TestCutBody(t *testing.T) {
 	}
 }
 
-// slow takes a while for each long record, and knows how many it had at the same time.
+// slow takes a while for each long record, and counts how many it had at the same time.
 type slow struct {
 	*memory.Backend
 	now, most atomic.Int64
@@ -414,7 +414,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// Writes go to the backend of their writer.
+// A write goes to the backend that Writing returns for its writer.
 func TestWriter(t *testing.T) {
 	t.Parallel()
 	b := memory.New()
@@ -431,7 +431,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// Without the optional interfaces of a backend, what needs them is not supported, and the rest works.
+// Operations that need an optional interface of the backend are refused without it; the others work.
 func TestPlainBackend(t *testing.T) {
 	t.Parallel()
 	b := memory.New()
@@ -450,7 +450,7 @@ func TestPlainBackend(t *testing.T) {
 	}
 }
 
-// Bodies and answers may be packed.
+// Bodies and answers may be compressed.
 func TestPacked(t *testing.T) {
 	t.Parallel()
 	b := memory.New()
@@ -501,7 +501,7 @@ func (b *reads) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq
 	return b.Backend.Read(ctx, at, offset)
 }
 
-// Many references are one question: a log that is one record is read once for all of them.
+// Many references are one question: a log that consists of one record is read once for all of them.
 func TestMissingReadsOnce(t *testing.T) {
 	t.Parallel()
 	b := &reads{Backend: memory.New()}
@@ -536,14 +536,14 @@ type lostBlobs struct{ *memory.Backend }
 
 func (b lostBlobs) Blobs(log string) blob.Store { return failingBlob{b.Backend.Blobs(log)} }
 
-// failingBlob gives one piece of a blob, and then an error.
+// failingBlob returns one piece of a blob, and then an error.
 type failingBlob struct{ blob.Store }
 
 func (failingBlob) Open(context.Context, blob.Ref) (io.ReadCloser, error) {
 	return io.NopCloser(io.MultiReader(strings.NewReader("the beginning"), iotest.ErrReader(io.ErrUnexpectedEOF))), nil
 }
 
-// A blob that cannot be read to its end is an error, and no short blob.
+// A blob that cannot be read to its end results in an error, not in a short blob.
 func TestLostBlob(t *testing.T) {
 	t.Parallel()
 	ref := blob.Sum([]byte("x"))

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 )
 
-// What is remembered of a log that refers to very many blobs is bounded, and every answer is right.
+// The cache of a log that refers to very many blobs is bounded, and every answer is right.
 func TestManyReferences(t *testing.T) {
 	t.Parallel()
 	b := memory.New()

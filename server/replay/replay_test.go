@@ -42,7 +42,7 @@ func openRun(t *testing.T, log string) *runs.Run {
 	return r
 }
 
-// One recorded response is given once, whatever the request; the difference is reported.
+// A recorded response is sent once, whatever the request is; the difference is reported.
 func TestPlayer(t *testing.T) {
 	t.Parallel()
 	var told []Served
@@ -103,7 +103,7 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
-// TestOrigin: pages of other machines are refused, and use up nothing.
+// TestOrigin: pages of other machines are refused, and use up no responses.
 func TestOrigin(t *testing.T) {
 	t.Parallel()
 	p, err := New(openRun(t, header+exchange).Log, func(Served) {})
@@ -138,7 +138,7 @@ func (s stuck) Write(b []byte) (int, error) {
 	return s.ResponseRecorder.Write(b)
 }
 
-// TestSlowClient: a client that does not read delays no other, and the replay ends when it has its response.
+// TestSlowClient: a client that does not read delays no other one, and the replay ends once that client has its response.
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
 	p, err := New(openRun(t, header+exchange+strings.ReplaceAll(exchange, `"seq":1`, `"seq":2`)).Log, func(Served) {})

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/server/reply"
 )
 
-// Few answers are read into memory at the same time, however many clients ask.
+// Few answers are in memory at the same time, however many clients ask.
 func TestBytesTakeSlots(t *testing.T) {
 	t.Parallel()
 	s := reply.NewSender(time.Minute, slog.New(slog.DiscardHandler))

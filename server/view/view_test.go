@@ -13,8 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// A session that goes on from the log of a hidden one is hidden, too: reading it would show the other. A fork that has its own copy is
-// not.
+// A session whose log continues that of a hidden one is hidden, too: reading it would show the other one. A fork with its own copy is not
+// hidden.
 func TestRows(t *testing.T) {
 	row := func(id, cwd, parent, agent string) place.Row {
 		d, err := place.FindDialect(all.Dialects(), agent)
@@ -34,7 +34,7 @@ func TestRows(t *testing.T) {
 		row("third", "/ours", "second", "codex"), row("second", "/ours", "first", "codex"), row("first", "/theirs", "", "codex"),
 		row("free", "/ours", "alone", "codex"), row("alone", "/ours", "gone", "codex"),
 		row("copy", "/ours", "first", "omp"), row("nowhere", "", "", "omp"), broken,
-		// A decoy with the id of the hidden one does not make it visible.
+		// Another row with the hidden one's id does not make it visible.
 		row("decoyed", "/ours", "first", "codex"), row("first", "/ours", "", "codex"),
 	}
 	var got []string

@@ -21,7 +21,7 @@ type Token struct {
 	Revoked  *string  `json:"revoked"`
 }
 
-// NewToken gives what a token allows.
+// NewToken returns what a token allows.
 func NewToken(g access.Grant) Token {
 	return Token{
 		Name: g.Name, User: g.User, Machine: g.Machine, Write: g.Write, Projects: append([]string{}, g.Projects...), Created: UTC(g.Created),
@@ -54,7 +54,7 @@ type AuditRecord struct {
 	Count   int            `json:"count"`
 }
 
-// NewAuditRecord gives one record of the audit log.
+// NewAuditRecord returns one record of the audit log.
 func NewAuditRecord(r access.Record) AuditRecord {
 	return AuditRecord{
 		Time: UTC(r.Time), Name: r.Token, User: r.User, Machine: r.Machine, Address: r.Address, Action: r.Action, Path: r.Target, CWD: r.Project,

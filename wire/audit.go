@@ -45,7 +45,7 @@ type Finding struct {
 	Message string          `json:"message"`
 }
 
-// NewAudit gives the audit of a run.
+// NewAudit returns the audit of a run.
 func NewAudit(r *run.Report) Audit {
 	j := Audit{
 		ID: r.RunID, Session: r.SessionID, Outcome: r.Outcome, Records: r.Records, Requests: r.Requests, Responses: r.Responses,

@@ -24,15 +24,15 @@ type PartsMessage struct {
 	Parts []Part `json:"parts"`
 }
 
-// NewPartsMessage gives a message with the bytes of its images.
+// NewPartsMessage returns a message with the bytes of its images.
 func NewPartsMessage(m llm.Message) PartsMessage {
-	unknown := func(string) int64 { return -1 } // what is still a reference could not be read
+	unknown := func(string) int64 { return -1 } // a blob that is still a reference could not be read
 	return PartsMessage{Role: m.Role.String(), Parts: *newParts(m.Parts, partOptions{blobSize: unknown, data: true})}
 }
 
-// WriteContext prints a context as one JSON object: the messages byte for byte, the members of the agent's own context,
-// "estimatedTokens" (see session.Estimate) and, if there are any, "problems". parts takes messages apart.
-// The problems are looked at last: reading messages may add to them.
+// WriteContext prints a context as one JSON object: the messages byte for byte, the members of the agent's own context, "estimatedTokens"
+// (see session.Estimate) and, if there are any, "problems". parts splits a message into parts. The problems come last, since reading
+// messages may add to them.
 func WriteContext(
 	w io.Writer, c *session.Context, parts func(message []byte) []session.Part, problems *[]session.Problem,
 ) error {
@@ -64,8 +64,8 @@ func WriteParts(w io.Writer, messages iter.Seq2[llm.Message, error], problems *[
 	}, func(rest []byte) []byte { return rest })
 }
 
-// writeMessages prints an object with the member "messages", what state appends after it, and the problems. Neither messages
-// nor problems are collected first, since a context may be as large as the session.
+// writeMessages prints an object with the member "messages", what state appends after it, and the problems. It streams messages and
+// problems, since a context may be as large as the session.
 func writeMessages(w io.Writer, problems *[]session.Problem, messages iter.Seq2[[]byte, error], state func([]byte) []byte) error {
 	if err := writeList(w, `{"messages":[`, messages); err != nil {
 		return err
@@ -90,7 +90,7 @@ func writeMessages(w io.Writer, problems *[]session.Problem, messages iter.Seq2[
 	return err
 }
 
-// writeList prints what a list begins with, and its elements with commas in between.
+// writeList prints begin, and then the elements with commas in between.
 func writeList(w io.Writer, begin string, elements iter.Seq2[[]byte, error]) error {
 	before := begin
 	for e, err := range elements {

@@ -38,7 +38,7 @@ type Loss struct {
 	Lines   []int             `json:"lines,omitempty"`
 }
 
-// NewConversion gives the report of a conversion.
+// NewConversion returns the report of a conversion.
 func NewConversion(r convert.Report) Conversion {
 	side := func(c convert.Converted) Converted { return Converted{c.ID, c.File, c.Dialect, c.Entries, c.View} }
 	j := Conversion{

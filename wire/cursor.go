@@ -12,24 +12,25 @@ import (
 	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
-// Cursor names the last row of a page of a list. It holds the row's place in the order and not its number, so that sessions
-// that appear or disappear between two pages neither repeat nor hide another.
+// Cursor identifies the last row of a page of a list. It has the row's position in the order and not its index, so that sessions that
+// appear or disappear between two pages cause no row to be repeated or skipped.
 type Cursor struct {
 	When time.Time
 	Path string
 }
 
-// cursorJSON is a Cursor on its way. JSON has neither times after the year 9999 nor strings that are not UTF-8, and a log may have both.
+// cursorJSON is the encoded form of a Cursor. JSON has neither times after the year 9999 nor strings that are not UTF-8; a log may have
+// both.
 type cursorJSON struct {
 	Seconds int64  `json:"s"`
 	Nanos   int64  `json:"n"`
 	Path    []byte `json:"p"`
 }
 
-// ErrCursor is returned for a text that no page gave.
+// ErrCursor is returned for a text that is not a cursor of a page.
 var ErrCursor = errors.New("the cursor is not one that a page gave")
 
-// ParseCursor reads what String wrote.
+// ParseCursor parses what String returns.
 func ParseCursor(text string) (c Cursor, err error) {
 	var j cursorJSON
 	data, err := base64.RawURLEncoding.DecodeString(text)
@@ -42,11 +43,11 @@ func ParseCursor(text string) (c Cursor, err error) {
 	return Cursor{time.Unix(j.Seconds, j.Nanos), string(j.Path)}, nil
 }
 
-// String is the cursor as clients see it.
+// String returns the cursor as clients see it.
 func (c Cursor) String() string {
 	text, err := json.Marshal(cursorJSON{c.When.Unix(), int64(c.When.Nanosecond()), []byte(c.Path)})
 	if err != nil {
-		return "" // numbers and bytes can always be encoded
+		return "" // numbers and bytes always encode
 	}
 	return base64.RawURLEncoding.EncodeToString(text)
 }
@@ -56,8 +57,8 @@ func (c Cursor) Compare(o Cursor) int {
 	return cmp.Or(o.When.Compare(c.When), strings.Compare(c.Path, o.Path))
 }
 
-// PageOf gives n rows, newest first, that follow the cursor, and the cursor of the next page, nil at the end. "" begins with the first row. The
-// error is ErrCursor.
+// PageOf returns the n newest rows after the cursor, and the cursor of the next page, or nil on the last page. With "" it begins at the
+// first row. Its error is ErrCursor.
 func PageOf[T any](rows []T, key func(*T) Cursor, n int, after string) (part []*T, next *string, err error) {
 	keys, order := make([]Cursor, len(rows)), make([]int, len(rows))
 	for i := range rows {
@@ -79,7 +80,7 @@ func PageOfSorted[T any](rows []T, key func(*T) Cursor, n int, after string) (pa
 			return nil, nil, err
 		}
 		from, _ := slices.BinarySearchFunc(rows, last, func(r T, last Cursor) int {
-			return cmp.Or(key(&r).Compare(last), -1) // the row itself is on the page before
+			return cmp.Or(key(&r).Compare(last), -1) // the row of the cursor itself belongs to the page before
 		})
 		rows = rows[from:]
 	}

@@ -55,7 +55,7 @@ type Part struct {
 	JSON      json.RawMessage `json:"json,omitempty"`
 }
 
-// newEntry fills in what does not depend on where the entry is shown.
+// newEntry sets the members that do not depend on where the entry is shown.
 func newEntry(v View, label string) Entry {
 	e := Entry{
 		ID: v.ID, Parent: optional(v.Parent), Kind: v.Kind.String(), Type: v.Type, Role: optional(v.Speaker()), Time: utc(v.Time), Label: label,
@@ -66,7 +66,7 @@ func newEntry(v View, label string) Entry {
 	return e
 }
 
-// NewEntry gives an entry with its parts. blobSize tells the size of a blob, -1 for one that cannot be read.
+// NewEntry returns an entry with its parts. blobSize returns the size of a blob, or -1 if it cannot be read.
 func NewEntry(v View, label string, blobSize func(ref string) int64) Entry {
 	e := newEntry(v, label)
 	e.Parts = newParts(v.Parts, partOptions{blobSize: blobSize})
@@ -83,7 +83,7 @@ type partOptions struct {
 	data     bool // the bytes of images
 }
 
-// newParts gives a pointer, so that an empty list is printed as [] and a missing one is absent.
+// newParts returns a pointer, so that an empty list is printed as [] and a missing one is absent.
 func newParts(parts []session.Part, opt partOptions) *[]Part {
 	list := make([]Part, 0, len(parts))
 	for _, p := range parts {
@@ -107,7 +107,7 @@ func newParts(parts []session.Part, opt partOptions) *[]Part {
 	return &list
 }
 
-// NewImage describes an image. blobSize tells the size of a blob, -1 for one that cannot be read.
+// NewImage describes an image. blobSize returns the size of a blob, or -1 if it cannot be read.
 func NewImage(p session.Image, blobSize func(ref string) int64) Part {
 	return newImage(p, partOptions{blobSize: blobSize})
 }
@@ -138,7 +138,7 @@ func newImage(p session.Image, opt partOptions) Part {
 	return j
 }
 
-// imageText is an image in a transcript.
+// imageText describes an image in a transcript.
 func imageText(p Part) string {
 	words := []string{"image " + cmp.Or(p.MIME, "of unknown type")}
 	if p.Size != nil {

@@ -43,7 +43,7 @@ type Hit struct {
 	Score *float64 `json:"score,omitempty"`
 }
 
-// NewSearchResult gives the answer to a search for words or, if regexp is set, for a regular expression.
+// NewSearchResult returns the answer to a search for words or, if regexp is set, for a regular expression.
 func NewSearchResult(res *find.Result, regexp bool) SearchResult {
 	j := SearchResult{Matched: "words", More: res.More, Hits: make([]Hit, 0, len(res.Hits))}
 	switch {
@@ -58,13 +58,13 @@ func NewSearchResult(res *find.Result, regexp bool) SearchResult {
 	return j
 }
 
-// NewHit gives one hit.
+// NewHit returns one hit.
 func NewHit(h *find.Hit) Hit {
 	j := Hit{
 		Ref: HitRef(h, false), Kind: h.Kind.String(), Type: h.Type, Role: optional(h.Role.String()), Time: utc(h.Time), Label: h.Label,
 		OnPath: h.OnPath, Field: h.Field.String(), Snippet: h.Snippet, Marks: make([][2]int, 0, len(h.Marks)),
 	}
-	// Marks of the store are byte offsets.
+	// The store's marks are byte offsets.
 	for _, m := range h.Marks {
 		from := utf8.RuneCountInString(h.Snippet[:m[0]])
 		j.Marks = append(j.Marks, [2]int{from, from + utf8.RuneCountInString(h.Snippet[m[0]:m[1]])})
@@ -86,8 +86,8 @@ func NewHit(h *find.Hit) Hit {
 	return j
 }
 
-// HitRef names the entry of a hit as session#entry, or a run by its id. short gives the shortest unambiguous
-// beginning of the id. Where several sessions have the id (copies of a file), the path takes its place.
+// HitRef names the entry of a hit as session#entry, or a run by its id. short uses the shortest unambiguous prefix of the id. If several
+// sessions have the id (copies of a file), the path is used instead.
 func HitRef(h *find.Hit, short bool) string {
 	if h.Run != nil {
 		return screen.OneLine(h.Run.Header.RunID, 0)

@@ -26,7 +26,7 @@ func Write(w io.Writer, v any) error {
 	return err
 }
 
-// Escaped gives a writer of JSON for a terminal: it escapes the characters that screen.Clean would. Each Write takes whole
+// Escaped returns a writer of JSON for a terminal: it escapes the characters that screen.Clean would escape. Each Write must have whole
 // characters.
 func Escaped(w io.Writer) io.Writer { return escaper{w} }
 
@@ -39,8 +39,8 @@ func (e escaper) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// escape escapes the characters that screen.Clean would, and replaces bytes that are not UTF-8. In JSON both occur only
-// inside strings.
+// escape escapes the characters that screen.Clean would escape, and replaces bytes that are not UTF-8. In JSON, both occur only inside
+// strings.
 func escape(b []byte) []byte {
 	odd := func(r rune) bool { return r == utf8.RuneError || screen.Dangerous(r) }
 	if bytes.IndexFunc(b, odd) < 0 {
@@ -97,7 +97,7 @@ func (a *Array) End() error {
 	return err
 }
 
-// WriteList prints a JSON array of n elements, one per line. at gives them in order.
+// WriteList prints a JSON array of n elements, one per line. It calls at for each of them, in order.
 func WriteList[T any](w io.Writer, n int, at func(i int) (T, error)) error {
 	list := Array{W: w}
 	for i := range n {
@@ -112,10 +112,10 @@ func WriteList[T any](w io.Writer, n int, at func(i int) (T, error)) error {
 	return list.End()
 }
 
-// UTC is how every shape spells a time.
+// UTC formats a time in the form of all JSON output.
 func UTC(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// utc spells the time of an entry, nil for one that has none.
+// utc formats the time of an entry; nil means that it has none.
 func utc(t session.Time) *string {
 	at, ok := t.Time()
 	if !ok {
@@ -125,7 +125,7 @@ func utc(t session.Time) *string {
 	return &s
 }
 
-// Verbatim passes a piece of a log on. One that nests too deep for encoding/json becomes a string.
+// Verbatim passes on a piece of a log. One that is nested too deeply for encoding/json becomes a string.
 func Verbatim(raw session.Raw) json.RawMessage {
 	if len(raw) > 0 && !json.Valid(raw) {
 		return rawjson.Quote(string(raw))
@@ -133,7 +133,7 @@ func Verbatim(raw session.Raw) json.RawMessage {
 	return json.RawMessage(raw)
 }
 
-// optional turns "" into nil, for members that are null or absent without a value.
+// optional returns nil for "", so that a member without a value is null or absent.
 func optional[T ~string](s T) *T {
 	if s == "" {
 		return nil
@@ -141,7 +141,7 @@ func optional[T ~string](s T) *T {
 	return &s
 }
 
-// Indent spells JSON on several lines. What encoding/json cannot read stays as it is.
+// Indent formats JSON on several lines. It returns what encoding/json cannot read unchanged.
 func Indent(raw []byte) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {

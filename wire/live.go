@@ -15,18 +15,17 @@ import (
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// Live writes the changes of sessions while they are followed: a line that names the session where it differs from the
-// one before, then the entry.
+// Live writes the changes of sessions that are followed: a line that names the session, unless it is the same as before, then the entry.
 type Live struct {
 	page Page
 	home string
 	text bytes.Buffer // one entry, as t writes it
 	t    Transcript
-	path string // of the session that was written last
+	path string // of the session that the last change belongs to
 	ids  map[session.ID]string
 }
 
-// NewLive writes to a page. Paths in home are shortened.
+// NewLive returns a Live that writes to a page. It shortens paths in home.
 func NewLive(p Page, home string) *Live {
 	l := &Live{page: p, home: home, ids: map[session.ID]string{}}
 	l.t.Page = p
@@ -34,7 +33,7 @@ func NewLive(p Page, home string) *Live {
 	return l
 }
 
-// Tell writes one change. Problems are left to the caller, which may want them elsewhere.
+// Tell writes one change. It does not write problems: the caller may want them elsewhere.
 func (l *Live) Tell(ctx context.Context, c watch.Change) error {
 	switch c.Kind {
 	case watch.KindStart, watch.KindProblem:
@@ -55,10 +54,10 @@ func (l *Live) Tell(ctx context.Context, c watch.Change) error {
 	return nil
 }
 
-// titleWidth is how much of a title is shown.
+// titleWidth is the number of columns of a title that are shown.
 const titleWidth = 120
 
-// begin names the session where it differs from the one before.
+// begin names the session, unless it is the same as before.
 func (l *Live) begin(c watch.Change) {
 	if l.path == c.Path {
 		return
@@ -85,8 +84,8 @@ func (l *Live) begin(c watch.Change) {
 	p.line(line)
 }
 
-// short is a beginning of the session's id that no session shown before has. Once shown, it stays the same, even if a
-// later id begins alike. A file without an id is named by its path.
+// short returns a prefix of the session's id that no session shown before has. Once shown, it stays the same, even if a later id has the
+// same prefix. A file without an id is named by its path.
 func (l *Live) short(c watch.Change) string {
 	const least = 8
 	id := c.Header.ID
@@ -105,8 +104,7 @@ func (l *Live) short(c watch.Change) string {
 	return l.ids[id]
 }
 
-// entry writes an entry, unless it is hidden from people. It goes to a buffer first: a hidden entry must not name the
-// session.
+// entry writes an entry, unless it is hidden from people. It writes to a buffer first, because a hidden entry must not name the session.
 func (l *Live) entry(ctx context.Context, c watch.Change) error {
 	write, err := l.writer(c)
 	if err != nil {
@@ -134,8 +132,7 @@ func (l *Live) entry(ctx context.Context, c watch.Change) error {
 	return err
 }
 
-// writer gives the function that writes an entry. A record of a run is always shown: a run is followed to see that it
-// goes on.
+// writer returns the function that writes an entry. Records of a run are always shown: people follow a run to see that it makes progress.
 func (l *Live) writer(c watch.Change) (func(), error) {
 	if _, ok := c.Dialect.(dialect.Runs); ok {
 		if body, err := run.Decode(c.Raw); err == nil {
@@ -174,7 +171,7 @@ type Change struct {
 	Offset  *int64              `json:"offset,omitempty"`
 }
 
-// NewChange gives one event. It fails where the entry cannot be decoded.
+// NewChange returns one event. It fails if the entry cannot be decoded.
 func NewChange(ctx context.Context, c watch.Change) (Change, error) {
 	j := Change{Event: c.Kind, Session: c.Header.ID, Path: c.Path}
 	if c.Dialect != nil {
@@ -202,7 +199,7 @@ func NewChange(ctx context.Context, c watch.Change) (Change, error) {
 	return j, nil
 }
 
-// changeBlob is the size of a blob that an entry names, -1 where it cannot be read.
+// changeBlob returns the size of a blob that an entry names, or -1 if it cannot be read.
 func changeBlob(ctx context.Context, c watch.Change, ref string) int64 {
 	data, p := c.Blob(ctx, ref)
 	if p != nil {

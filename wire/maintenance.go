@@ -31,7 +31,7 @@ type Repair struct {
 	Change  bool                `json:"change"`
 }
 
-// NewPlan gives a repair.
+// NewPlan returns a repair.
 func NewPlan(p *repair.Plan) Plan {
 	j := Plan{Path: p.Path, Applied: p.Backup != "", Backup: optional(p.Backup), Torn: optional(p.Aside), Repairs: []Repair{}}
 	j.Foreign, j.Held = p.Late.Kept+len(p.Late.Records), p.Late.Holders
@@ -54,7 +54,7 @@ type Secret struct {
 	Hint    string          `json:"hint"`
 }
 
-// NewSecret gives a secret.
+// NewSecret returns a secret.
 func NewSecret(s repair.Secret) Secret { return Secret(s) }
 
 // GC is a garbage collection, planned or applied. size is that of all unused blobs. missing are places that once had sessions
@@ -83,7 +83,7 @@ type GCBlob struct {
 	Modified string `json:"modified"`
 }
 
-// NewGC gives a garbage collection.
+// NewGC returns a garbage collection.
 func NewGC(r trash.GCReport) GC {
 	j := GC{
 		Applied: r.Applied, Unused: []GCBlob{}, Young: r.Young, Used: r.Used, Leftovers: r.Leftovers,

@@ -31,7 +31,7 @@ type Notice struct {
 	Message string `json:"message"`
 }
 
-// NewError gives an error with the exit code that it leads to. help is the command that explains the usage, or "".
+// NewError returns an error with its exit code. help is the command that explains the usage, or "".
 func NewError(err error, code int, help string) Message {
 	j := &Error{Message: err.Error(), Code: code, Help: help}
 	var p *session.Problem

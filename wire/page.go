@@ -10,10 +10,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Style says what a piece of text is. The face decides what that looks like.
+// Style is the meaning of a piece of text. The front end decides how it looks.
 type Style int
 
-// The styles of text forms.
+// The styles of text output.
 const (
 	StyleStrong    Style = iota // a title, a name
 	StyleFaint                  // details, and what is not on the active path
@@ -21,22 +21,22 @@ const (
 	StyleError                  // something went wrong
 	StyleLabel                  // a label, an id, a note that must be seen
 	StyleTool                   // the sign of a tool call
-	StyleUser                   // the user speaks
-	StyleAssistant              // the model speaks
+	StyleUser                   // text of the user
+	StyleAssistant              // text of the model
 	StyleSummary                // the title of a summary, a request or a response
-	StyleAlert                  // the place that the caller named, a missing response
+	StyleAlert                  // the entry that the caller named, a missing response
 )
 
 const plain Style = -1
 
-// Page is where a text form is written. The writer keeps its first error, which Flush returns.
+// Page is what text output is written to. The writer keeps its first error, which Flush returns.
 type Page struct {
 	*bufio.Writer
 	// Paint marks text with a style; nil leaves it as it is. It must not change the width.
 	Paint func(Style, string) string
-	// Width is the columns of a line, 0 for no limit.
+	// Width is the number of columns of a line; 0 means no limit.
 	Width int
-	// Zone is the zone of times, nil for the local one.
+	// Zone is the time zone; nil means the local one.
 	Zone *time.Location
 }
 
@@ -47,13 +47,13 @@ func (p *Page) paint(s Style, text string) string {
 	return p.Paint(s, text)
 }
 
-// line writes a line without blanks at its end.
+// line writes a line without trailing blanks.
 func (p *Page) line(s string) {
 	p.WriteString(strings.TrimRight(s, " "))
 	p.WriteByte('\n')
 }
 
-// clock gives a time in the zone of the page; ok is false for an entry without a time.
+// clock returns a time in the zone of the page; ok is false for an entry without a time.
 func (p *Page) clock(t session.Time) (at time.Time, ok bool) {
 	if at, ok = t.Time(); !ok {
 		return at, false
@@ -64,12 +64,12 @@ func (p *Page) clock(t session.Time) (at time.Time, ok bool) {
 	return at.In(p.Zone), true
 }
 
-// columnsOf is the columns that a text takes. Escape sequences of a painter take none.
+// columnsOf returns the width of a text in columns. Escape sequences of Paint count as zero.
 func columnsOf(s string) int {
 	return screen.Width(s, strings.IndexByte(s, 0x1b) >= 0)
 }
 
-// relative shows paths below a directory relative to it. It is a plain replacement: the result is only a hint.
+// relative makes paths below a directory relative to it. It only replaces text, so the result is a hint and not always a path.
 func relative(s, dir string) string {
 	if len(dir) < 2 {
 		return s
@@ -82,7 +82,7 @@ func join(words []string, separator string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), separator)
 }
 
-// lines gives the clean lines of a text, without blank lines at its ends.
+// lines returns the lines of a text, cleaned, without blank lines at both ends.
 func lines(s string) []string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.Split(strings.Trim(screen.Clean(s), "\n"), "\n")

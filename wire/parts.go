@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// parts writes the parts of a message after a margin. Text is whole where spoken is set, otherwise folded.
+// parts writes the parts of a message after a margin. Text is whole if spoken is set, otherwise folded.
 func (t *Transcript) parts(parts []session.Part, margin string, spoken bool) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -46,8 +46,7 @@ func (t *Transcript) blobSize(ref string) int64 {
 	return t.BlobSize(ref)
 }
 
-// opaque writes a part of unknown type. Dialects give the error of a response as one of type "error", which is always
-// shown in full.
+// opaque writes a part of unknown type. A part of type "error", in which dialects return the error of a response, is always shown in full.
 func (t *Transcript) opaque(p session.OpaquePart, margin string) {
 	if s, ok := rawjson.Unquote(p.JSON); ok && p.Type == "error" {
 		t.text("✗ "+s, margin, StyleError)
@@ -59,8 +58,8 @@ func (t *Transcript) opaque(p session.OpaquePart, margin string) {
 	}
 }
 
-// call writes a tool call on one line, or with all its arguments. The line is cut after paths were made relative, which
-// shortens it by at most twice the length of the directory.
+// call writes a tool call on one line, or with all its arguments. The line is cut only after paths were made relative, which shortens it by
+// at most twice the length of the directory.
 func (t *Transcript) call(c session.ToolCall, margin string) {
 	name := screen.OneLine(cmp.Or(c.Name, "?"), 60)
 	head := margin + t.paint(StyleTool, "▸ ") + t.paint(StyleStrong, name)
@@ -77,8 +76,7 @@ func (t *Transcript) call(c session.ToolCall, margin string) {
 	t.line(head + " " + screen.Cut(about, most))
 }
 
-// arguments writes all arguments of a tool call. A text of several lines, such as a side of an edit, goes below its
-// name.
+// arguments writes all arguments of a tool call. A text of several lines, such as one side of an edit, is written below its name.
 func (t *Transcript) arguments(raw session.Raw, margin string) {
 	if !rawjson.IsObject(raw) {
 		if len(raw) > 0 {
@@ -129,8 +127,8 @@ func (t *Transcript) result(r session.ToolResult, margin string) {
 	t.parts(r.Parts, margin+t.paint(StyleFaint, "│")+" ", t.All)
 }
 
-// folded writes the first lines of a text and the number of the others. A text that is one line too long is shown
-// whole: the number would take as much room.
+// folded writes the first lines of a text and the number of the others. A text that is only one line too long is shown whole: the number
+// would take a line, too.
 func (t *Transcript) folded(s, margin string) {
 	list := lines(s)
 	if t.All || len(list) <= foldedLines+1 && len(s) < foldedWidth {

@@ -12,29 +12,29 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Reader reads the entries of a session for showing, with texts and images that are kept as blobs. Each blob is read
-// once. It collects the problems on the way.
+// Reader reads the entries of a session for output, including texts and images that are kept as blobs. It reads each blob once, and
+// collects problems.
 type Reader struct {
 	// Problems are those found so far. A missing blob has the line of the first entry that names it.
 	Problems []session.Problem
-	// Rewrite changes a record before it is decoded, for texts that must not be shown; nil changes none. It must return a record
-	// that can be decoded as the old one can.
+	// Rewrite changes a record before it is decoded, to remove text that must not be shown; nil changes none. The result must decode like
+	// the original.
 	Rewrite func(e session.Entry, record []byte) []byte
 
 	ctx   context.Context
 	s     *store.Session
 	entry session.Entry // the one being read, for problems
 	sizes map[string]int64
-	tools map[string]string // names by the id of a call
+	tools map[string]string // names of tools by the id of a call
 }
 
-// NewReader gives a reader of a session. Canceling ctx ends its reads.
+// NewReader returns a reader of a session. Canceling ctx ends its reads.
 func NewReader(ctx context.Context, s *store.Session) *Reader {
 	return &Reader{ctx: ctx, s: s, sizes: map[string]int64{}, tools: map[string]string{}}
 }
 
-// Look reads an entry. Texts that its agent moved to blobs are put back. A tool result gets the name of its tool if the call
-// was looked at before.
+// Look reads an entry, and restores texts that its agent moved to blobs. A tool result gets the name of its tool if its call was read
+// before.
 func (r *Reader) Look(e session.Entry) (View, error) {
 	if r.ctx.Err() != nil {
 		return View{}, context.Cause(r.ctx)
@@ -53,7 +53,7 @@ func (r *Reader) Look(e session.Entry) (View, error) {
 	return v, err
 }
 
-// BlobSize is the size of a blob, -1 where it is missing or does not have the hash that names it.
+// BlobSize returns the size of a blob, or -1 if it is missing or does not match its hash.
 func (r *Reader) BlobSize(ref string) int64 {
 	if n, ok := r.sizes[ref]; ok {
 		return n
@@ -83,7 +83,7 @@ func (r *Reader) WritePath(p *Page, path session.Path) error {
 	return nil
 }
 
-// Path writes the entries of a path, read by r. It ends at the first error of the writer.
+// Path writes the entries of a path, read by r. It stops at the first error of the writer.
 func (t *Transcript) Path(r *Reader, path session.Path) error {
 	t.BlobSize = r.BlobSize
 	for _, e := range path.Entries() {
@@ -103,10 +103,10 @@ func (t *Transcript) Path(r *Reader, path session.Path) error {
 	return nil
 }
 
-// Heading writes what session it is: the title, then dialect, id, directory and time. The directory is cut where the
-// line is too narrow: id and dialect are what people copy. A sub-agent is shown with the session and the call that began it.
+// Heading describes a session: the title, then dialect, id, directory and time. If the line is too narrow, the directory is cut: id and
+// dialect are what people copy. For a sub-agent it adds the session and the call that started it.
 func (p *Page) Heading(s *store.Session, home string) {
-	title, _ := s.Title() // a session without a readable title is shown without one
+	title, _ := s.Title() // a session whose title cannot be read is shown without one
 	if title = screen.OneLine(title, 200); title != "" {
 		p.line(p.paint(StyleStrong, screen.Cut(title, p.Width)))
 	}
@@ -121,7 +121,7 @@ func (p *Page) Heading(s *store.Session, home string) {
 	}
 	name := screen.OneLine(string(h.ID), 60)
 	cwd := Tilde(screen.OneLine(h.CWD, 0), home)
-	if p.Width > 0 { // the id is needed most
+	if p.Width > 0 { // the id is the most important part
 		const dots, leastCWD = 3, 12
 		if left := p.Width - columnsOf(agent+name+when) - 3*dots; left >= leastCWD {
 			cwd = screen.CutPath(cwd, left)
@@ -144,8 +144,8 @@ func (p *Page) Heading(s *store.Session, home string) {
 	}
 }
 
-// Context writes a context: thinking level, models and mode, then the messages, then their number and the size of
-// their JSON. r is a reader of the same session.
+// Context writes a context: thinking level, models and mode, then the messages, then their number and the size of their JSON. r is a reader
+// of the same session.
 func (t *Transcript) Context(ctx context.Context, r *Reader, c *session.Context) error {
 	t.BlobSize, t.MessageParts = r.BlobSize, r.s.MessageParts
 	t.state(c)
@@ -162,7 +162,7 @@ func (t *Transcript) Context(ctx context.Context, r *Reader, c *session.Context)
 		size += len(m.JSON)
 		r.entry = m.Entry
 		from := "· " + t.id(m.Entry.ID)
-		if m.Entry.ID == "" { // made by the agent when it resumes a session
+		if m.Entry.ID == "" { // a message that the agent makes when it resumes a session
 			from = "· added when the session resumes here"
 		}
 		parts := t.MessageParts(m.JSON)
@@ -176,7 +176,7 @@ func (t *Transcript) Context(ctx context.Context, r *Reader, c *session.Context)
 	return nil
 }
 
-// state writes what holds at the leaf besides the messages.
+// state writes the state at the leaf, apart from the messages.
 func (t *Transcript) state(c *session.Context) {
 	add := func(name, value string) {
 		t.line(t.paint(StyleFaint, screen.Pad(name, 9, false)) + " " + screen.OneLine(value, 0))

@@ -36,7 +36,7 @@ func (p *Page) Secret(s Secret) {
 		p.paint(StyleFaint, fmt.Sprintf(" (%sbyte %d)", entry, s.Offset)))
 }
 
-// Audit writes what a run was, what it took and what is wrong with it. Damage of the file counts as a fault.
+// Audit writes an audit: the header of the run, its usage, and its faults. Damage of the file counts as a fault.
 func (p *Page) Audit(r *run.Report) {
 	words := []string{"run " + r.RunID, r.Outcome}
 	if r.SessionID != "" {
@@ -77,8 +77,7 @@ func (p *Page) Audit(r *run.Report) {
 	fmt.Fprintf(p, "%s, %s\n", Count(r.Faults(), "fault", "faults"), Count(notes, "note", "notes"))
 }
 
-// RunDiff writes the comparison of two runs step by step. The first difference is repeated at the end, since the steps
-// may take pages.
+// RunDiff writes the comparison of two runs step by step. The first difference is repeated at the end, since the steps may fill pages.
 func (p *Page) RunDiff(d RunDiff) {
 	for _, s := range d.Steps {
 		if s.Difference == nil {
@@ -94,7 +93,7 @@ func (p *Page) RunDiff(d RunDiff) {
 	fmt.Fprintln(p, screen.OneLine(fmt.Sprintf("first difference: %s, %s", d.First.Name, stepText(*d.First)), 0))
 }
 
-// stepText gives the line of a step that only one run has, not its content: that may be a whole request.
+// stepText says where in its log a step is that only one run has. It does not show the content, which may be a whole request.
 func stepText(s run.Step) string {
 	switch {
 	case s.LineB == 0 && s.LineA > 0 && s.Difference.Pointer == "":

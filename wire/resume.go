@@ -42,7 +42,7 @@ type Resumed struct {
 	Problems []session.Problem
 }
 
-// NewResume gives the command that is started in dir, "" for any.
+// NewResume returns the command, which must be started in dir; "" means anywhere.
 func NewResume(l dialect.Launch, dir string, of Resumed) Resume {
 	r := Resume{
 		Command: ShellLine(dir, l.Env, l.Args), Args: l.Args, Env: append([]string{}, l.Env...), CWD: dir,
@@ -56,8 +56,8 @@ func NewResume(l dialect.Launch, dir string, of Resumed) Resume {
 	return r
 }
 
-// ShellLine spells a command for the shell of this system: it is started in dir, unless that is "", with env (NAME=value) in
-// its environment.
+// ShellLine formats a command for the shell of this system. The command runs in dir, unless that is "", with env (NAME=value) added to its
+// environment.
 func ShellLine(dir string, env, args []string) string {
 	spell := posix
 	if runtime.GOOS == "windows" {
@@ -66,10 +66,10 @@ func ShellLine(dir string, env, args []string) string {
 	return spell.line(dir, env, args)
 }
 
-// shell is how a shell spells a command.
+// shell has the quoting rules of a shell.
 type shell struct {
 	cd string
-	// set spells a variable with its value, quoted by the shell's own rules.
+	// set formats a variable and its value, which it quotes by rules of its own.
 	set   func(name, value string) string
 	quote func(word string) string
 	plain string // characters that need no quotes, besides letters and digits
@@ -81,7 +81,7 @@ var (
 		set:   func(name, value string) string { return name + "=" + value },
 		quote: func(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" },
 	}
-	// cmdExe is that of Windows. No path has a double quote there.
+	// cmdExe is the shell of Windows. No path has a double quote there.
 	cmdExe = shell{
 		cd: "cd /d", plain: `+-./:\@_`,
 		set:   func(name, value string) string { return "set " + name + "=" + value + "&&" },
@@ -104,7 +104,7 @@ func (s shell) line(dir string, env, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// word quotes a word if it needs quotes.
+// word quotes a word if necessary.
 func (s shell) word(word string) string {
 	special := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(s.plain, r)

@@ -30,10 +30,10 @@ type Run struct {
 	Modified string  `json:"modified"`
 }
 
-// RunCursor is the place of a run in a list.
+// RunCursor returns the position of a run in a list.
 func RunCursor(r *runs.Row) Cursor { return Cursor{When: r.When(), Path: r.Path} }
 
-// NewRun gives the row of a list.
+// NewRun returns a row of a list.
 func NewRun(r runs.Row) Run {
 	j := Run{
 		ID: r.Header.RunID, Session: r.Header.SessionID, Path: r.Path, CWD: r.CWD(), Prompt: r.Prompt,
@@ -66,7 +66,7 @@ type Receipt struct {
 	Error string `json:"error,omitempty"`
 }
 
-// NewReceipt acknowledges the record on a line of the input.
+// NewReceipt returns the acknowledgement of the record on a line of the input.
 func NewReceipt(line int, w run.Written) Receipt {
 	j := Receipt{Line: line, OK: true, Type: string(w.Type)}
 	if w.HasSeq {
@@ -107,7 +107,7 @@ type RunDiff struct {
 	Steps []run.Step `json:"steps"`
 }
 
-// NewRunDiff gives the comparison of two runs by their ids.
+// NewRunDiff returns the comparison of two runs, which a and b name.
 func NewRunDiff(a, b string, steps []run.Step) RunDiff {
 	j := RunDiff{A: a, B: b, Equal: true, Steps: steps}
 	if first, differ := run.FirstDifference(steps); differ {
@@ -116,9 +116,9 @@ func NewRunDiff(a, b string, steps []run.Step) RunDiff {
 	return j
 }
 
-// Played gives the records that the user of a run saw: the prompt, the events by number, and how the run ended. The end
-// comes last wherever it stands, since events may be written late. With outputs set, what tools put out comes before the
-// event of the result, or else after the call.
+// Played returns the records that the user of a run saw: the prompt, the events by number, and the end. The end comes last wherever it is
+// in the log, since events may be written late. With outputs, the output of a tool comes before the event of its result or, if there is
+// none, after that of its call.
 func Played(l *run.Log, outputs bool) ([]run.Record, error) {
 	var before, after, out []run.Record
 	for _, r := range l.Records() {
@@ -141,7 +141,7 @@ func Played(l *run.Log, outputs bool) ([]run.Record, error) {
 	return append(append(before, events...), after...), nil
 }
 
-// withOutputs puts the outputs of tools beside the events of their calls. Those without an event come last.
+// withOutputs puts the outputs of tools next to the events of their calls. Outputs without an event come last.
 func withOutputs(events, outputs []run.Record) ([]run.Record, error) {
 	byCall := map[string][]run.Record{}
 	for _, r := range outputs {
@@ -152,7 +152,7 @@ func withOutputs(events, outputs []run.Record) ([]run.Record, error) {
 		byCall[id] = append(byCall[id], r)
 	}
 	calls := make([]string, len(events))
-	last := map[string]int{} // the event that the outputs of a call stand beside
+	last := map[string]int{} // by call: the event that its outputs are put next to
 	for i, r := range events {
 		id, err := callOf(r)
 		if err != nil {
@@ -188,7 +188,7 @@ func withOutputs(events, outputs []run.Record) ([]run.Record, error) {
 	return list, nil
 }
 
-// callOf gives the id of the tool call that a record belongs to, "" if it belongs to none.
+// callOf returns the id of the tool call that a record belongs to, or "" if it belongs to none.
 func callOf(r run.Record) (string, error) {
 	body, err := r.Body()
 	switch b := body.(type) {
@@ -200,8 +200,7 @@ func callOf(r run.Record) (string, error) {
 	return "", err
 }
 
-// Play writes what the user of a run saw; with All set, also what tools put out, whole. It ends at the first error of the
-// writer.
+// Play writes what the user of a run saw; with All, also the complete output of tools. It stops at the first error of the writer.
 func (t *Transcript) Play(ctx context.Context, l *run.Log) error {
 	h := l.Header
 	words := []string{"run " + h.RunID}
@@ -245,7 +244,7 @@ func (t *Transcript) Play(ctx context.Context, l *run.Log) error {
 	return nil
 }
 
-// Record writes a record that the user of a run saw. For any other record it writes nothing and reports false.
+// Record writes a record that the user of a run saw. For any other record, it writes nothing and returns false.
 func (t *Transcript) Record(body run.Body) bool {
 	switch b := body.(type) {
 	case *run.RunStart:
@@ -263,7 +262,7 @@ func (t *Transcript) Record(body run.Body) bool {
 	return true
 }
 
-// Aside writes a record that the user of a run did not see on one line.
+// Aside writes, on one line, a record that the user of a run did not see.
 func (t *Transcript) Aside(body run.Body) {
 	var words []string
 	switch b := body.(type) {
@@ -295,10 +294,10 @@ func (t *Transcript) Aside(body run.Body) {
 	t.header(note, t.paint(StyleFaint, "  ┄ "+screen.OneLine(strings.Join(words, " "), 160)))
 }
 
-// runTime makes a session.Time, which holds JSON with its quotes.
+// runTime returns a session.Time, whose text is JSON with quotes.
 func runTime(ts string) session.Time { return session.Time{Text: `"` + ts + `"`} }
 
-// input is the prompt of a run as parts. It is read as a message, so that images look as they do elsewhere.
+// input returns the prompt of a run as parts. It is decoded as a message, so that images look as they do elsewhere.
 func (t *Transcript) input(b *run.RunStart) []session.Part {
 	content := rawjson.Quote(b.Input.Text)
 	if b.Input.Parts != nil {
@@ -307,7 +306,7 @@ func (t *Transcript) input(b *run.RunStart) []session.Part {
 	return t.messageParts(append(append([]byte(`{"role":"user","content":`), content...), '}'))
 }
 
-// messageParts falls back to the whole message as one opaque part.
+// messageParts returns the parts of a message or, if they cannot be had, the whole message as one opaque part.
 func (t *Transcript) messageParts(m []byte) []session.Part {
 	if t.MessageParts == nil {
 		return []session.Part{session.OpaquePart{Type: rawjson.Str(m, "role"), JSON: m}}
@@ -315,7 +314,7 @@ func (t *Transcript) messageParts(m []byte) []session.Part {
 	return t.MessageParts(m)
 }
 
-// output writes what a tool put out, as it was recorded.
+// output writes the output of a tool as it was recorded.
 func (t *Transcript) output(b *run.ToolOutput) {
 	words := "⇐ " + cmp.Or(screen.OneLine(b.Tool, 40), "?") + " · " + Size(int64(len(b.Result)))
 	if b.IsError != nil && *b.IsError {
@@ -328,8 +327,8 @@ func (t *Transcript) output(b *run.ToolOutput) {
 // runMargin is the margin of texts below the number of an event.
 const runMargin = "    " + indent
 
-// event writes one event after its number. An unknown kind is written on one line with its members. A result that says the
-// same as the output before it is not repeated.
+// event writes one event after its number. An unknown kind is written on one line with its members. A result that is equal to the output
+// before it is not repeated.
 func (t *Transcript) event(b *run.AgentEvent, output *run.ToolOutput) {
 	e := b.Event
 	kind := run.EventType(e)
@@ -346,7 +345,7 @@ func (t *Transcript) event(b *run.AgentEvent, output *run.ToolOutput) {
 	case "tool_call":
 		head("→ " + callLine(session.ToolCall{Name: rawjson.Str(e, "tool"), Arguments: session.Raw(rawjson.Get(e, "args"))}, 100))
 	case "tool_result":
-		value := rawjson.Get(e, "result") // text as a rule; anything else is shown as JSON
+		value := rawjson.Get(e, "result") // usually text; anything else is shown as JSON
 		s, ok := rawjson.Unquote(value)
 		if !ok {
 			s = string(value)

@@ -23,7 +23,7 @@ type Session struct {
 	LeafID  *session.EntryID `json:"leafId"`
 }
 
-// NewSession gives what a session is now.
+// NewSession describes the current state of a session.
 func NewSession(s *store.Session) (Session, error) {
 	title, err := s.Title()
 	if err != nil {
@@ -46,7 +46,7 @@ type Appended struct {
 	Outcome store.Policy     `json:"outcome,omitempty"`
 }
 
-// NewAppended gives the acknowledgement of an append to s.
+// NewAppended returns the acknowledgement of an append to s.
 func NewAppended(s *store.Session, done store.Appended) Appended {
 	j := Appended{ID: done.ID, Durable: done.Durable, Foreign: done.Foreign, Outcome: done.Outcome}
 	if e, ok := s.Tree().Lookup(done.ID); ok {
@@ -61,7 +61,7 @@ type Label struct {
 	Label *string         `json:"label"`
 }
 
-// NewLabel gives the label of an entry.
+// NewLabel returns the label of an entry.
 func NewLabel(id session.EntryID, label string) Label { return Label{id, optional(label)} }
 
 // Trashed is a session in the trash. id is its name there, session the session's own id: a session can be in the trash twice.
@@ -77,7 +77,7 @@ type Trashed struct {
 	Removed string `json:"removed"`
 }
 
-// NewTrashed gives one session in the trash.
+// NewTrashed returns one session in the trash.
 func NewTrashed(t trash.Item) Trashed {
 	return Trashed{
 		ID: t.ID, Session: string(t.Session), Path: t.From, Dialect: t.Dialect, CWD: t.CWD, Title: cmp.Or(t.Title, t.Prompt),
@@ -128,10 +128,10 @@ type Tokens struct {
 	Total      int64 `json:"total"`
 }
 
-// RowCursor is the place of a session in a list.
+// RowCursor returns the position of a session in a list.
 func RowCursor(r *place.Row) Cursor { return Cursor{When: r.When(), Path: r.Path} }
 
-// NewRow gives the row of a list, without a depth.
+// NewRow returns a row of a list, without a depth.
 func NewRow(r *place.Row) Row {
 	j := Row{
 		ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, Origin: r.Source.Origin, CWD: r.CWD, Title: r.Heading(), Prompt: cmp.Or(r.Prompt, r.Command), Size: r.Log.Size,
@@ -169,12 +169,12 @@ type Source struct {
 // CannotRead says why the folder of an agent without a dialect is shown.
 const CannotRead = "found, cannot be read yet"
 
-// NewUnread gives the folder of an agent whose sessions cannot be read yet.
+// NewUnread returns the folder of an agent whose sessions cannot be read yet.
 func NewUnread(a unread.Agent) Source {
 	return Source{Dialects: []string{}, Path: a.Path, Why: CannotRead, Exists: true, Unread: a.Name}
 }
 
-// NewSource gives one place with what is in it.
+// NewSource returns a place and what it contains.
 func NewSource(s place.SourceInfo) Source {
 	j := Source{
 		Dialects: []string{}, Path: s.Root.Sessions, Origin: s.Origin, Why: string(s.Why), Exists: s.Exists, Sessions: s.Sessions, Size: s.Bytes,

@@ -40,7 +40,7 @@ func newAmount(a usage.Amount) Amount {
 	return Amount{Sessions: a.Sessions, Messages: a.Messages, Tokens: Tokens(a.Tokens), Cost: a.Cost}
 }
 
-// NewStats gives a report with the lists that it has.
+// NewStats returns a report with the lists that it has.
 func NewStats(r usage.Report) Stats {
 	list := func(key usage.Key) *[]Group {
 		groups, ok := r.Groups[key]
@@ -59,7 +59,7 @@ func NewStats(r usage.Report) Stats {
 	}
 }
 
-// Measure gives what bars compare groups by, and its name: the cost or, if no agent recorded any, the tokens, or else the messages.
+// Measure returns what bars compare groups by: the cost or, if no agent recorded any, the tokens or else the messages.
 func Measure(groups []usage.Group) (name string, measure func(*usage.Amount) float64) {
 	cost := func(m *usage.Amount) float64 { return m.Cost }
 	tokens := func(m *usage.Amount) float64 { return float64(m.Tokens.Total) }
@@ -75,7 +75,8 @@ func Measure(groups []usage.Group) (name string, measure func(*usage.Amount) flo
 	return "messages", func(m *usage.Amount) float64 { return float64(m.Messages) }
 }
 
-// Bar draws n of most, to an eighth of a column; most has so many columns. Anything above zero has at least an eighth.
+// Bar draws a bar for n, in steps of an eighth of a column. The bar for most has the full number of columns; one above zero has at least an
+// eighth.
 func Bar(n, most float64, columns int) string {
 	if n <= 0 || most <= 0 {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// CSV writes a report that has all lists for a spreadsheet: one line for each day, model, project and agent.
+// CSV writes a report that has all lists as CSV: one line for each day, model, project and agent.
 func (s *Stats) CSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	_ = w.Write([]string{"by", "name", "sessions", "messages", "input", "output", "cacheRead", "cacheWrite", "total", "cost"})
@@ -34,7 +34,7 @@ func (s *Stats) CSV(out io.Writer) error {
 	return w.Error()
 }
 
-// cell keeps a spreadsheet from taking a name for a formula.
+// cell prevents a spreadsheet from taking a name for a formula.
 func cell(text string) string {
 	if text != "" && (text[0] == '=' || text[0] == '+' || text[0] == '-' || text[0] == '@' || text[0] == '\t' || text[0] == '\r') {
 		return "'" + text

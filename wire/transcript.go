@@ -16,23 +16,23 @@ type Transcript struct {
 	Page
 	// All shows what is otherwise folded or hidden.
 	All bool
-	// Label gives the label of an entry; nil for none.
+	// Label returns the label of an entry; nil means that no entry has one.
 	Label func(session.EntryID) string
-	// BlobSize gives the size of a blob, -1 for one that cannot be read; nil for none can.
+	// BlobSize returns the size of a blob, or -1 if it cannot be read; nil means that no blob can be read.
 	BlobSize func(ref string) int64
 	// Dir is the session's directory: paths below it are shown relative to it.
 	Dir string
-	// MessageParts takes the messages of a run or a context apart.
+	// MessageParts splits the messages of a run or a context into parts.
 	MessageParts func(message []byte) []session.Part
 
-	day   string // of the last header: the date is shown where it changes
+	day   string // day of the last header: a date is shown only when it changes
 	last  block
-	piece int           // the first record of the answer that the last header is of, counted from 1; 0 for none
-	tree  *session.Tree // whose ids are shown in short
-	ids   []string      // by index of the entry
+	piece int           // number, from 1, of the first record of the answer that the last header belongs to; 0 for none
+	tree  *session.Tree // the tree whose ids are shortened
+	ids   []string      // shortened ids by index of the entry
 }
 
-// Shorten shows the ids of a tree's entries in as few characters as tell them apart. Without a width, such as in a pipe, they stay whole.
+// Shorten makes the ids of a tree's entries as short as they can be while they differ. Without a width, as in a pipe, they stay whole.
 func (t *Transcript) Shorten(tree *session.Tree) {
 	if t.Width == 0 {
 		return
@@ -44,7 +44,7 @@ func (t *Transcript) Shorten(tree *session.Tree) {
 	t.ids = shortid.All(t.ids)
 }
 
-// id is how the id of an entry is shown.
+// id returns the id of an entry as it is shown.
 func (t *Transcript) id(id session.EntryID) string {
 	if t.ids != nil {
 		if e, ok := t.tree.Lookup(id); ok {
@@ -54,19 +54,19 @@ func (t *Transcript) id(id session.EntryID) string {
 	return screen.Clean(string(id))
 }
 
-// block is what was written last. It decides whether a blank line comes before the next.
+// block is the kind of the last output. It decides whether a blank line comes before the next.
 type block int
 
 const (
 	nothing block = iota
 	speech        // a message or a summary
 	result        // the result of a tool
-	note          // a thin line
+	note          // a line of its own, in faint style
 )
 
 const (
 	foldedLines = 3   // of a tool's result
-	foldedWidth = 160 // columns of such a line without a width
+	foldedWidth = 160 // columns of such a line if the page has no width
 	widest      = 120 // columns of text: longer lines are hard to read
 	indent      = "  "
 )
@@ -110,7 +110,7 @@ func (t *Transcript) header(b block, speaker string, details ...string) {
 	t.line(line)
 }
 
-// details are the time, the id and the label of an entry.
+// details returns the time, the id and the label of an entry.
 func (t *Transcript) details(v View, more ...string) []string {
 	words := append([]string{t.when(v.Time)}, more...)
 	words = append(words, t.id(v.ID))
@@ -133,7 +133,7 @@ func (t *Transcript) flag(id session.EntryID) string {
 	return ""
 }
 
-// when is the time of an entry, with the date where it differs from the one before.
+// when returns the time of an entry, with the date if it differs from the last one.
 func (t *Transcript) when(at session.Time) string {
 	moment, ok := t.clock(at)
 	if !ok {
@@ -147,7 +147,7 @@ func (t *Transcript) when(at session.Time) string {
 	return moment.Format("2006-01-02 15:04")
 }
 
-// speaker puts a sign before the role, so that turns are easy to find without colours, too.
+// speaker puts a sign before the role, so that turns are easy to find even without colours.
 func (t *Transcript) speaker(role string) string {
 	role = screen.OneLine(role, 40)
 	switch role {
@@ -204,7 +204,7 @@ func (t *Transcript) Entry(v View) {
 	}
 }
 
-// note writes an entry as a thin line.
+// note writes an entry on a faint line.
 func (t *Transcript) note(v View) {
 	most := 100
 	if t.Width > 0 {
@@ -213,7 +213,7 @@ func (t *Transcript) note(v View) {
 	t.header(note, t.paint(StyleFaint, "┄ "+screen.OneLine(v.Word()+" "+v.Line(most), most)), t.flag(v.ID))
 }
 
-// summary writes an entry that stands for others, which the model does not see.
+// summary writes an entry that replaces others in the context.
 func (t *Transcript) summary(v View, text string, title ...string) {
 	words := []string{t.paint(StyleSummary, "━━ "+title[0])}
 	for _, w := range title[1:] {
@@ -239,10 +239,10 @@ func (t *Transcript) message(v View, m session.Message) {
 		return
 	}
 	speaker, spoken := v.Speaker(), v.Role == session.RoleUser || v.Role == session.RoleAssistant
-	if v.Role == session.RoleUser && m.Meta { // what the agent says is folded, as what its tools say
+	if v.Role == session.RoleUser && m.Meta { // texts of the agent itself are folded like those of its tools
 		speaker, spoken = "agent, as the user", false
 	}
-	// The further records of an answer go on below its header.
+	// Further records of an answer are written below its header.
 	if first := v.FirstPiece() + 1; t.All || first != t.piece || first == v.Index+1 || t.flag(v.ID) != "" {
 		t.header(speech, t.speaker(speaker), t.details(v, screen.OneLine(m.Model, 60))...)
 		t.piece = first
@@ -265,11 +265,11 @@ func (t *Transcript) plainMessage(role, detail string, parts []session.Part) {
 	t.parts(parts, indent, true)
 }
 
-// ending says how a response ended, unless it ended normally.
+// ending writes how a response ended, unless it ended normally.
 func (t *Transcript) ending(m session.Message) {
 	switch {
 	case m.Stop == "", m.Stop == "stop", m.Stop == "toolUse", m.Stop == "tool_calls", m.Stop == "tool_use", m.Stop == "end_turn":
-	case m.Error != "": // the parts show it
+	case m.Error != "": // the parts show the error
 	default:
 		t.line(indent + t.paint(StyleError, "✗ ended: "+screen.OneLine(m.Stop, 40)))
 	}

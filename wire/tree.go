@@ -11,28 +11,27 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Tree is a session's tree as seen from an entry.
+// Tree draws a session's tree as seen from an entry.
 type Tree struct {
 	tree  *session.Tree
 	codec Codec
 	dir   string
 
 	active []bool        // by index: on the path to the entry
-	leaf   int           // index of the session's leaf, -1 for none
+	leaf   int           // index of the session's leaf; -1 means none
 	noter  session.Noter // nil: every entry is drawn
-	here   int           // index of the entry that the caller named, -1 for none
+	here   int           // index of the entry that the caller named; -1 means none
 
-	// first and next link the children of each entry by index, since two entries may share an id.
+	// first and next link the children of each entry by index, since two entries may have the same id.
 	first, next []int32
 	root        int32
 	isRoot      []bool   // by index
-	inline      []bool   // by index: it is no branch
-	ids         []string // by index: how ids are drawn; nil draws them whole
+	inline      []bool   // by index: does not begin a branch
+	ids         []string // by index: ids as they are drawn; nil draws them whole
 	idWidth     int      // columns of ids
 }
 
-// NewTree looks at a tree from the session's own leaf. dir is the session's directory: paths below it are shown
-// relative to it.
+// NewTree returns a Tree as seen from the session's own leaf. dir is the session's directory: paths below it are shown relative to it.
 func NewTree(t *session.Tree, codec Codec, dir string) *Tree {
 	v := &Tree{tree: t, codec: codec, dir: dir, active: t.OnActivePath(), leaf: -1, here: -1}
 	if c, ok := codec.(session.Codec); ok {
@@ -44,15 +43,15 @@ func NewTree(t *session.Tree, codec Codec, dir string) *Tree {
 	return v
 }
 
-// All has Draw draw every entry, also the notes of the agent's program for itself.
+// All makes Draw draw every entry, including the notes that the agent's program writes for itself.
 func (v *Tree) All() { v.noter = nil }
 
-// isNote reports whether an entry is left out of the drawing.
+// isNote reports whether Draw leaves an entry out.
 func (v *Tree) isNote(i int) bool {
 	return v.noter != nil && i != v.leaf && i != v.here && v.noter.IsNote(v.tree.At(i))
 }
 
-// From looks at the tree from another entry; "" is the place before the first.
+// From makes id the entry that the tree is seen from; "" is the position before the first entry.
 func (v *Tree) From(id session.EntryID) error {
 	path, err := v.tree.Path(id)
 	if err != nil {
@@ -62,12 +61,12 @@ func (v *Tree) From(id session.EntryID) error {
 	v.here = -1
 	for _, e := range path.Entries() {
 		v.active[e.Index] = true
-		v.here = e.Index // ends as the last one
+		v.here = e.Index // after the loop, the last entry
 	}
 	return nil
 }
 
-// lineWidth is how much of an entry a tree shows without a width.
+// lineWidth is the number of columns of an entry's text in a tree without a width.
 const lineWidth = 100
 
 // WriteJSON prints all entries in the order of the log, as an array of Entry. The text is cut to 100 columns.
@@ -80,7 +79,7 @@ func (v *Tree) WriteJSON(ctx context.Context, p *Page) error {
 	})
 }
 
-// Entry gives the entry at a position of the log as WriteJSON prints it.
+// Entry returns the entry at an index of the log as WriteJSON prints it.
 func (v *Tree) Entry(i int) (j Entry, err error) {
 	entry, err := Look(v.codec, v.tree.At(i))
 	if err != nil {
@@ -93,8 +92,8 @@ func (v *Tree) Entry(i int) (j Entry, err error) {
 	return j, nil
 }
 
-// Draw draws the tree, one entry per line. If near is not negative and the caller named an entry, it draws only so many
-// entries before and after that one.
+// Draw draws the tree, one entry per line. If near is not negative and the caller named an entry, it draws only near entries before and
+// after that one.
 func (v *Tree) Draw(ctx context.Context, p *Page, near int) error {
 	v.link()
 	v.shorten(p.Width)
@@ -135,7 +134,7 @@ func omitted(p *Page, n int) {
 	}
 }
 
-// drawn gives the entries that are drawn. An entry takes over from the notes before it that a branch begins, or the tree.
+// drawn yields the entries that are drawn. If notes that are left out begin a branch or the tree, the next entry begins it instead.
 func (v *Tree) drawn() iter.Seq[placed] {
 	return func(yield func(placed) bool) {
 		var note placed
@@ -155,18 +154,18 @@ func (v *Tree) drawn() iter.Seq[placed] {
 	}
 }
 
-// placed is an entry and where it is drawn.
+// placed is an entry and its place in the drawing.
 type placed struct {
 	index        int32
 	depth        int
 	branch, root bool // it begins a branch; it has no parent
 }
 
-// places gives all entries in the order of the drawing. The stack is explicit: a session may be a million entries deep.
+// places yields all entries in drawing order. The stack is explicit: a session may be a million entries deep.
 //
-// The last child continues in its parent's column; each child before it begins a branch, one level further in. So a
-// conversation that was retried a hundred times stays on the left. Entries that are no branch come first, in the same column:
-// where an agent wrote parallel calls, the conversation stays one line.
+// The last child continues in its parent's column; each child before it begins a branch, one level further in. So a conversation that was
+// retried a hundred times stays on the left. Entries that begin no branch come first, in the same column, so that parallel calls of an
+// agent do not split the conversation.
 func (v *Tree) places() iter.Seq[placed] {
 	return func(yield func(placed) bool) {
 		stack := []placed{{index: v.root, root: true}}
@@ -190,7 +189,7 @@ func (v *Tree) places() iter.Seq[placed] {
 	}
 }
 
-// link finds the children of all entries, in the order of the log; those that are no branch come first.
+// link finds the children of all entries, in the order of the log. Those that begin no branch come first.
 func (v *Tree) link() {
 	n := v.tree.Len()
 	v.first, v.next, v.root = make([]int32, n), make([]int32, n), -1
@@ -203,7 +202,7 @@ func (v *Tree) link() {
 	}
 	v.inline = v.tree.Inline()
 	for _, inline := range []bool{false, true} {
-		for i := n - 1; i >= 0; i-- { // from the end, so that each is put before its siblings
+		for i := n - 1; i >= 0; i-- { // backwards, because each entry is inserted before its siblings
 			head := &v.root
 			if !v.isRoot[i] {
 				if parent, ok := v.tree.Lookup(v.tree.At(i).Parent); ok {
@@ -217,13 +216,13 @@ func (v *Tree) link() {
 	}
 }
 
-// wordWidth is the column of the words, leastText the least that a text is worth drawing in.
+// wordWidth is the width of the column of words; leastText is the smallest width that a text is drawn in.
 const (
 	wordWidth = 10
 	leastText = 4
 )
 
-// shorten has long ids drawn as prefixes that tell them apart, if a line would have little room for the text.
+// shorten shortens long ids to prefixes that still differ, if a line would have little room for the text.
 func (v *Tree) shorten(width int) {
 	const enough, blanks = 40, 6
 	v.ids, v.idWidth = nil, shortid.Least
@@ -243,7 +242,7 @@ func (v *Tree) shorten(width int) {
 	}
 }
 
-// id is how the id of an entry is drawn.
+// id returns the id of an entry as it is drawn.
 func (v *Tree) id(e session.Entry) string {
 	id := string(e.ID)
 	if v.ids != nil {
@@ -252,11 +251,11 @@ func (v *Tree) id(e session.Entry) string {
 	return screen.Pad(screen.OneLine(id, 40), v.idWidth, false)
 }
 
-// mostLevels limits the levels that are drawn, on a terminal to a third of its width. Deeper ones are drawn at the limit with
-// their number: otherwise nested branches would cost the square of their number.
+// mostLevels limits the levels that are drawn; on a terminal, they also take at most a third of its width. Deeper entries are drawn at the
+// limit, with the number of their level: otherwise the output would grow with the square of the number of nested branches.
 const mostLevels = 24
 
-// draw writes one line. The text is cut to make room for the rest, then the word, the id never.
+// draw writes one line. To make room, it cuts the text first, then the word, but never the id.
 func (v *Tree) draw(p *Page, at placed) error {
 	e := v.tree.At(int(at.index))
 	entry, err := Look(v.codec, e)
@@ -316,7 +315,7 @@ func (v *Tree) draw(p *Page, at placed) error {
 	return err
 }
 
-// sign is the mark of an entry: filled on the active path, angular for a root.
+// sign returns the mark of an entry: filled on the active path, angular for a root.
 func sign(p *Page, active, root bool) string {
 	switch {
 	case root && active:
@@ -329,7 +328,7 @@ func sign(p *Page, active, root bool) string {
 	return p.paint(StyleFaint, "○")
 }
 
-// marks are the label of an entry, and whether it is the leaf or the one that the caller named.
+// marks returns an entry's label and whether it is the leaf, or the entry that the caller named.
 func (v *Tree) marks(p *Page, e session.Entry) string {
 	s := ""
 	if l := v.tree.Label(e.ID); l != "" {
@@ -348,7 +347,7 @@ func (v *Tree) marks(p *Page, e session.Entry) string {
 	return s
 }
 
-// paintWord gives a speaker the style that it has in a transcript.
+// paintWord paints a speaker in the style that it has in a transcript.
 func paintWord(p *Page, e session.Entry, word string) string {
 	switch {
 	case e.Role == session.RoleUser:

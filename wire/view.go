@@ -9,14 +9,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Codec is what a view needs of a dialect.
+// Codec is the part of a dialect that a view needs.
 type Codec interface {
 	Body(e session.Entry, raw []byte) (session.Body, error)
 	Parts(e session.Entry, raw []byte) ([]session.Part, error)
 	Time(raw []byte) session.Time
 }
 
-// View is a decoded entry. Body and parts are two forms of the same bytes; most shapes need both.
+// View is a decoded entry. Body and parts are two forms of the same bytes; most output needs both.
 type View struct {
 	session.Entry
 	Body  session.Body
@@ -33,7 +33,7 @@ func Look(codec Codec, e session.Entry) (View, error) {
 	return Decode(codec, e, raw)
 }
 
-// Decode decodes an entry from bytes that the caller has.
+// Decode decodes an entry whose record the caller has already read.
 func Decode(codec Codec, e session.Entry, raw []byte) (View, error) {
 	v := View{Entry: e}
 	var err error
@@ -45,7 +45,7 @@ func Decode(codec Codec, e session.Entry, raw []byte) (View, error) {
 	return v, err
 }
 
-// Speaker is the role of an entry, "" for one without. A role that only one agent has keeps the agent's name.
+// Speaker returns the role of an entry, or "" if it has none. A role that only one agent has keeps the agent's name.
 func (v View) Speaker() string {
 	if m, ok := v.Body.(session.Message); ok && v.Role == session.RoleOther && m.Native != "" {
 		return m.Native
@@ -53,7 +53,7 @@ func (v View) Speaker() string {
 	return v.Role.String()
 }
 
-// Hidden reports whether an extension hides its message from people.
+// Hidden reports whether the entry is a message that an extension hides from people.
 func (v View) Hidden() bool {
 	switch b := v.Body.(type) {
 	case session.CustomMessage:
@@ -85,7 +85,7 @@ var kindWords = map[session.Kind]string{
 	session.KindReset:               "reset",
 }
 
-// Word is an entry in one word: the role of a message, the kind of anything else. An unknown type keeps its own name.
+// Word describes an entry in one word: the role of a message, otherwise the kind. An unknown type keeps its own name.
 func (v View) Word() string {
 	if v.Kind == session.KindMessage {
 		if role := v.Speaker(); role != "" {
@@ -95,7 +95,7 @@ func (v View) Word() string {
 	return cmp.Or(cmp.Or(kindWords[v.Kind], v.Type), "?")
 }
 
-// Line is an entry on one line of at most so many columns; 0 is no limit.
+// Line describes an entry on one line of at most most columns; 0 means no limit.
 func (v View) Line(most int) string {
 	switch b := v.Body.(type) {
 	case session.Message:
@@ -146,7 +146,7 @@ func (v View) Line(most int) string {
 	return ""
 }
 
-// partsLine is a message on one line: text first, then tool calls. Thinking is shown only without either.
+// partsLine describes a message on one line: text first, then tool calls. Thinking is shown only if there is neither.
 func partsLine(parts []session.Part, most int) string {
 	var words, calls []string
 	thinking := ""
@@ -176,7 +176,7 @@ func partsLine(parts []session.Part, most int) string {
 	return screen.OneLine(text, most)
 }
 
-// resultName is the name of a result's tool, with the session of the sub-agent that the call began.
+// resultName returns the name of a result's tool, with the session of the sub-agent that the call started.
 func resultName(r session.ToolResult) string {
 	name := screen.OneLine(cmp.Or(r.Name, "result"), 60)
 	if r.Session != "" {
@@ -200,22 +200,22 @@ func opaqueLine(p session.OpaquePart, most int) string {
 	return "[" + cmp.Or(p.Type, "?") + "]"
 }
 
-// callLine is a tool call on one line: its name and its arguments.
+// callLine describes a tool call on one line: its name and its arguments.
 func callLine(c session.ToolCall, most int) string {
 	return screen.OneLine(cmp.Or(c.Name, "?")+" "+Brief(c.Arguments, most), most)
 }
 
-// telling are the members that say what a call is about. The first one present is shown without its name.
+// telling are the arguments that best describe a call. The first one present is shown without its name.
 var telling = []string{
 	"command", "cmd", "pattern", "query", "path", "file_path", "filePath", "file", "url", "code", "script", "task", "prompt",
 }
 
-// envelope are members that are shown elsewhere, or not at all.
+// envelope are members that are shown elsewhere or not at all.
 var envelope = map[string]bool{
 	"type": true, "id": true, "parentId": true, "parent_id": true, "timestamp": true, "customType": true,
 }
 
-// Brief is a JSON value in a few words, such as the arguments of a call, without quotes and braces: at most eight members of 40 columns.
+// Brief describes a JSON value, such as the arguments of a call, without quotes and braces: at most eight members of 40 columns.
 func Brief(value []byte, most int) string {
 	if rawjson.IsNull(value) {
 		return ""

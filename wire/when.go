@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// ParseWhen reads a time. A date is its first moment or, where it ends a span, its last. Times without a zone are
-// local.
+// ParseWhen parses a time. A date is its first moment or, if ends is set, its last. A time without a zone is local.
 func ParseWhen(text string, now time.Time, ends bool) (time.Time, error) {
 	if t, err := time.ParseInLocation("2006-01-02", text, now.Location()); err == nil {
 		if ends {
@@ -25,7 +24,7 @@ func ParseWhen(text string, now time.Time, ends bool) (time.Time, error) {
 	return now.Add(-d), err
 }
 
-// ParseAge reads how long ago something was: a duration, which may be in days or weeks and have a fraction.
+// ParseAge parses an age: a duration, possibly with days or weeks, or a fraction of them.
 func ParseAge(text string) (time.Duration, error) {
 	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if number, ok := strings.CutSuffix(text, suffix); ok {

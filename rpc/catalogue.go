@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// catalogueParams are filters; all that are given must hold.
+// catalogueParams are filters; a session must pass all that are given.
 type catalogueParams struct {
 	Source string `json:"source" doc:"the name of a dialect, or the folder of a source"`
 	CWD    string `json:"cwd" doc:"only sessions of that directory"`
@@ -23,7 +23,7 @@ type catalogueParams struct {
 	Cursor string   `json:"cursor" doc:"next of the previous page"`
 }
 
-// page is a part of the catalogue. Total counts the rows of all pages. Problems say what could not be read.
+// page is a page of the catalogue. Total counts the rows of all pages. Problems say what could not be read.
 type page struct {
 	Rows     []wire.Row `json:"rows"`
 	Next     *string    `json:"next"`
@@ -31,7 +31,7 @@ type page struct {
 	Problems []string   `json:"problems"`
 }
 
-// catalogue brings the catalogue up to date, which reads only logs that changed, and gives a page of it.
+// catalogue brings the catalogue up to date, which reads only logs that changed, and returns a page of it.
 func catalogue(c *call, p catalogueParams) (page, error) {
 	none := page{Rows: []wire.Row{}, Problems: []string{}}
 	n, err := limit(p.Limit, 100)
@@ -74,7 +74,7 @@ func catalogue(c *call, p catalogueParams) (page, error) {
 	return result, nil
 }
 
-// ask has the index of an archive make the page.
+// ask lets the index of an archive make the page.
 func (p page) ask(c *call, filter treeline.Filter, n int, cursor string) (page, error) {
 	opt := treeline.PageOptions{Limit: n, After: cursor, Total: true}
 	opt.Problem = func(err error) { p.Problems = append(p.Problems, err.Error()) }
@@ -133,7 +133,7 @@ type searchResult struct {
 	Problems []string `json:"problems"`
 }
 
-// search looks at all sessions and runs. Like catalogue it reads logs that changed first.
+// search searches all sessions and runs. Like catalogue, it first reads the logs that changed.
 func search(c *call, p searchParams) (searchResult, error) {
 	result := searchResult{Problems: []string{}}
 	opt := find.Options{
@@ -172,7 +172,7 @@ func search(c *call, p searchParams) (searchResult, error) {
 	return result, nil
 }
 
-// sources lists the places where sessions are looked for, those without any, too, and those of agents that cannot be read yet.
+// sources lists the places of sessions, even empty ones, and those of agents that cannot be read yet.
 func sources(c *call, _ struct{}) ([]wire.Source, error) {
 	list, err := c.store.LookAtSources(c.outer)
 	rows := make([]wire.Source, 0, len(list))

@@ -16,7 +16,7 @@ type document struct {
 	Info       info             `json:"info"`
 	Methods    []documentMethod `json:"methods"`
 	Components components       `json:"components"`
-	// Notifications are those that the server sends. OpenRPC has no word for them.
+	// Notifications are those of the server. OpenRPC has no member for them.
 	Notifications []descriptor `json:"x-notifications"`
 }
 
@@ -51,7 +51,7 @@ type components struct {
 	Schemas jsonschema.Defs `json:"schemas"`
 }
 
-// Document is the OpenRPC document of all methods, as rpc.discover answers it. version is that of the program.
+// Document returns the OpenRPC document of all methods, the answer of rpc.discover. version is the version of the program.
 func Document(version string) ([]byte, error) { return encode(describeAll(version)) }
 
 func discover(c *call, _ struct{}) (raw[openRPCDocument], error) {
@@ -93,7 +93,7 @@ func (b *schemas) method(m *method, title string) documentMethod {
 	return d
 }
 
-// summary is the first sentence.
+// summary returns the first sentence of doc.
 func (m *method) summary() string {
 	first, _, _ := strings.Cut(m.doc, ". ")
 	return strings.TrimSuffix(first, ".")

@@ -5,15 +5,15 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// observe gives the observer of a session whose client wants to be told of events. A notification is written when the event
-// happens, so before the answer to the request that caused it: unlike a change of a watch it waits for the client, as the
-// answer does. The server's own observer is told first.
+// observe returns the observer of a session whose client subscribes to events. A notification is written when the event happens, so it
+// precedes the answer to the request that caused it. Unlike a change of a watch, it waits for the client, as an answer does. own is called
+// first.
 func (c *client) observe(o *openSession, own store.Observer) store.Observer {
 	return func(e store.Event) {
 		if own != nil {
 			own(e)
 		}
-		// A copy that is about to be made has no handle yet.
+		// A copy that is about to be created has no handle yet.
 		happened := sessionEvent{optional(o.handle), optional(e.Path), optional(string(e.Entry)), e.Count, e.Problem}
 		if line, err := note(string(e.Kind), happened); err == nil {
 			c.write(line)
@@ -21,8 +21,8 @@ func (c *client) observe(o *openSession, own store.Observer) store.Observer {
 	}
 }
 
-// sessionEvent is what happens to a session, or is about to happen. A member that does not
-// apply is null. Foreign counts the entries of other programs.
+// sessionEvent is an event of a session, which has happened or is about to happen. A member that does not apply is null. Foreign counts the
+// entries of other programs.
 type sessionEvent struct {
 	Session *string          `json:"session"`
 	File    *string          `json:"file"`

@@ -8,16 +8,16 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// The methods that need no session. Those that only read run with c.outer and end when the server is told to stop. Those that
-// write run with c.ctx and are finished.
+// These methods need no session. Those that only read use c.outer, and end when the server is told to stop. Those that write use c.ctx, and
+// are finished.
 
 type pathParams struct {
 	Path *string `json:"path" need:"" doc:"the file"`
 	dialectParam
 }
 
-// loadEntries gives the records of a file unmigrated. The list is empty if there is no file or no header in it: the agents'
-// own method does not fail either.
+// loadEntries returns the records of a file without migration. The list is empty if there is no file or it has no header: the agents' own
+// method does not fail either.
 func loadEntries(c *call, p pathParams) (raw[[]agentEntry], error) {
 	path, err := absolute("path", *p.Path)
 	if err != nil {
@@ -34,8 +34,8 @@ type textParams struct {
 	Text *string `json:"text" need:"" doc:"JSON Lines"`
 }
 
-// parseEntries splits a text into JSON values and skips everything else. It needs no dialect: it does not check whether they
-// are entries.
+// parseEntries splits a text into JSON values and skips everything else. It needs no dialect, since it does not check whether they are
+// entries.
 func parseEntries(_ *call, p textParams) (raw[[]json.RawMessage], error) {
 	return array(store.ParseEntries([]byte(*p.Text))), nil
 }
@@ -45,7 +45,7 @@ type migrateParams struct {
 	dialectParam
 }
 
-// migrateEntries works on the client's own list and touches no file. The answers have the order and the number of the list.
+// migrateEntries migrates the client's own list and touches no file. The result has the order and the length of the list.
 func migrateEntries(c *call, p migrateParams) (raw[[]agentEntry], error) {
 	in, err := c.dialect(p.Dialect)
 	if err != nil {
@@ -59,7 +59,7 @@ type dirParams struct {
 	dialectParam
 }
 
-// findMostRecent answers with a path, or null. Only the folder counts; continueRecent goes by the working directory.
+// findMostRecent returns a path, or null. It looks only at the folder; continueRecent also looks at the working directory.
 func findMostRecent(c *call, p dirParams) (*string, error) {
 	list, err := c.recent("dir", *p.Dir, p.Dialect, 1)
 	if err != nil || len(list) == 0 {
@@ -95,8 +95,7 @@ type recentSession struct {
 	FullName string  `json:"fullName"`
 }
 
-// getRecentSessions is for a start screen. It reads only the beginning of logs that changed, so it is fast in a folder of
-// thousands.
+// getRecentSessions is for a start screen. It reads only the beginning of logs that changed, so it is fast even in a folder of thousands.
 // The default limit is three, as in oh-my-pi.
 func getRecentSessions(c *call, p recentParams) ([]recentSession, error) {
 	limit := or(p.Limit, 3)
@@ -118,7 +117,7 @@ type textsParam struct {
 	Texts *bool `json:"texts" doc:"false leaves out allMessagesText"`
 }
 
-// listParams are those of a list.
+// listParams are the parameters of a list.
 type listParams struct {
 	CWD *string `json:"cwd" need:"" doc:"the working directory of the session"`
 	listAllParams
@@ -129,17 +128,17 @@ type listAllParams struct {
 	textsParam
 }
 
-// list is for one working directory, listAll for all of them. The rows are those of the agent's own program, so their
+// list lists the sessions of one working directory, and listAll those of all. The rows are those of the agent's own program, so their
 // members depend on the dialect; FORMATS.md has the table ("Lists").
 func list(c *call, p listParams) (raw[[]agentRow], error) {
 	opt, err := c.optionsHere(hereParams{p.CWD, placeParams{folderParams: p.folderParams}})
 	switch {
 	case err != nil:
 		return nil, err
-	case opt.CWD == "": // to Listings it means all directories
+	case opt.CWD == "": // to Listings, it means all directories
 		return nil, badParams(`parameter "cwd": must not be empty`)
 	}
-	// The name of the folder is made from the absolute path.
+	// The name of the folder is derived from the absolute path.
 	if !filepath.IsAbs(opt.CWD) {
 		if opt.CWD, err = filepath.Abs(opt.CWD); err != nil {
 			return nil, err
@@ -148,7 +147,7 @@ func list(c *call, p listParams) (raw[[]agentRow], error) {
 	return c.listings(opt, p.textsParam)
 }
 
-// listings lists the sessions of opt.CWD, in a folder or a profile if one is named.
+// listings lists the sessions of opt.CWD, in a folder or a profile if one is given.
 func (c *call) listings(opt store.CreateOptions, texts textsParam) (raw[[]agentRow], error) {
 	if opt.Profile != "" {
 		d := opt.Dialect

@@ -13,7 +13,7 @@ type historyParams struct {
 	DB string `json:"db" doc:"the history.db of an agent; the default is treeline's own"`
 }
 
-// history gives the options of a history.
+// history returns the options of a history.
 func (c *call) history(p historyParams) (opt history.Options, err error) {
 	opt = c.opt.History
 	if opt.Sessions == nil {
@@ -29,7 +29,7 @@ type historyAddParams struct {
 	historyParams
 }
 
-// historyAdd answers when the prompt is written.
+// historyAdd answers after the prompt was written.
 func historyAdd(c *call, p historyAddParams) (nothing, error) {
 	opt, err := c.history(p.historyParams)
 	if err != nil {
@@ -55,7 +55,7 @@ type historyRecentParams struct {
 	historyParams
 }
 
-// historySearch gives an empty list where there is no history yet.
+// historySearch returns an empty list if there is no history yet.
 func historySearch(c *call, p historySearchParams) ([]wire.Prompt, error) {
 	list := []wire.Prompt{}
 	opt, err := c.history(p.historyParams)
@@ -99,7 +99,7 @@ func historySearch(c *call, p historySearchParams) ([]wire.Prompt, error) {
 	return list, nil
 }
 
-// mostUses limits the places of a prompt: one like "go on" may have thousands.
+// mostUses is the largest number of uses of a prompt in an answer: a prompt such as "go on" may have thousands.
 const mostUses = 100
 
 func historyRecent(c *call, p historyRecentParams) ([]wire.Prompt, error) {

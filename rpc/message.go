@@ -12,8 +12,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// The codes of errors. All but codeFailed are JSON-RPC's own. Clients tell errors apart by the codes, so they are stable. The
-// texts are for people and may change. A request that the client can correct is codeParams.
+// The codes of errors. All but codeFailed are JSON-RPC's own. Clients distinguish errors by the codes, so they are stable. The texts are
+// for people and may change. A request that the client can correct has codeParams.
 const (
 	codeParse    = -32700 // the line is not JSON
 	codeInvalid  = -32600 // it is JSON, but not a request
@@ -37,14 +37,14 @@ func badParams(format string, args ...any) error {
 
 // request is one request as it came.
 type request struct {
-	id     json.RawMessage // nil: a notification, which is not answered
+	id     json.RawMessage // nil for a notification, which is not answered
 	method string
 	params json.RawMessage
 }
 
 var null = json.RawMessage("null")
 
-// parseRequest reads one request. If it fails, the request has the id to answer with. The id goes back byte for byte, because
+// parseRequest parses one request. If it fails, the request still has the id for the answer. The id is sent back byte for byte, because
 // clients may compare it as text.
 func parseRequest(text []byte) (request, error) {
 	var raw struct {
@@ -55,7 +55,7 @@ func parseRequest(text []byte) (request, error) {
 	}
 	if err := json.Unmarshal(text, &raw); err != nil {
 		var syntax *json.SyntaxError
-		if rawjson.Valid(text) && errors.As(err, &syntax) { // it nests more than encoding/json reads
+		if rawjson.Valid(text) && errors.As(err, &syntax) { // it is nested more deeply than encoding/json reads
 			r := request{id: rawjson.Get(text, "id")}
 			if r.id == nil || !isScalar(r.id) {
 				r.id = null
@@ -68,7 +68,7 @@ func parseRequest(text []byte) (request, error) {
 		return request{id: null}, &rpcError{codeInvalid, "a request must be a JSON object"}
 	}
 	r := request{id: raw.ID, params: raw.Params}
-	// An answer with the id null tells a client about its mistake. Without an answer it would wait forever.
+	// An answer with the id null tells the client about its mistake. Without an answer, it would wait forever.
 	invalid := func(message string) (request, error) {
 		if r.id == nil {
 			r.id = null
@@ -79,7 +79,7 @@ func parseRequest(text []byte) (request, error) {
 		r.id = null
 		return invalid("the id must be a string, a number or null")
 	}
-	if !utf8.Valid(text) { // encoding/json lets it pass, and what is appended would stand in the log like that
+	if !utf8.Valid(text) { // encoding/json accepts it, and an append would write it to the log unchanged
 		return invalid("the request is not UTF-8")
 	}
 	if string(raw.JSONRPC) != `"2.0"` {
@@ -91,13 +91,13 @@ func parseRequest(text []byte) (request, error) {
 	return r, nil
 }
 
-// isScalar reports whether a value can be an id. The value is valid JSON, so its first byte shows what it is.
+// isScalar reports whether a value can be an id. The value is valid JSON, so its first byte tells its type.
 func isScalar(value json.RawMessage) bool {
 	c := value[0]
 	return c == '"' || c == '-' || c >= '0' && c <= '9' || c == 'n'
 }
 
-// answer makes the line for a result, or for an error. The result is JSON already and is copied byte for byte.
+// answer returns the line of an answer with a result or an error. The result is already JSON and is copied byte for byte.
 func answer(id json.RawMessage, result []byte, err error) []byte {
 	line := make([]byte, 0, len(result)+len(id)+64)
 	line = append(append(line, `{"jsonrpc":"2.0","id":`...), id...)
@@ -117,23 +117,23 @@ func coded(err error) *rpcError {
 	switch {
 	case errors.As(err, &e):
 		return e
-	// The library refuses a parameter.
+	// The library refused a parameter.
 	case errors.As(err, &id), errors.Is(err, place.ErrUnknownDialect), errors.Is(err, store.ErrProfile):
 		return &rpcError{codeParams, err.Error()}
 	}
 	return &rpcError{codeFailed, err.Error()}
 }
 
-// quote gives a string as JSON.
+// quote encodes a string as JSON.
 func quote(s string) []byte {
 	text, err := encode(s)
 	if err != nil {
-		return []byte(`""`) // a string can always be encoded
+		return []byte(`""`) // a string always encodes
 	}
 	return text
 }
 
-// quoteOrNull gives null for the empty string.
+// quoteOrNull encodes a string as JSON, and "" as null.
 func quoteOrNull(s string) []byte {
 	if s == "" {
 		return null
@@ -141,7 +141,7 @@ func quoteOrNull(s string) []byte {
 	return quote(s)
 }
 
-// optional gives nil, which is null as JSON, for the empty string.
+// optional returns nil, which is null in JSON, for "".
 func optional[T ~string](s T) *T {
 	if s == "" {
 		return nil
@@ -149,7 +149,7 @@ func optional[T ~string](s T) *T {
 	return &s
 }
 
-// arrayOf is array for what a method of the store returns.
+// arrayOf is array for the results of a store's method.
 func arrayOf[T any](values [][]byte, err error) (raw[[]T], error) {
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func arrayOf[T any](values [][]byte, err error) (raw[[]T], error) {
 	return array(values), nil
 }
 
-// array joins values that are JSON already.
+// array makes a JSON array of values that are already JSON.
 func array(values [][]byte) []byte {
 	size := 2
 	for _, v := range values {
@@ -173,8 +173,8 @@ func array(values [][]byte) []byte {
 	return append(out, ']')
 }
 
-// utf8Line replaces bytes that are not UTF-8, which a log can hold and JSON cannot. Nearly all lines are valid, and the check
-// costs less than a copy.
+// utf8Line replaces bytes that are not UTF-8, which a log may have and JSON may not. Nearly all lines are valid, and the check costs less
+// than a copy.
 func utf8Line(line []byte) []byte {
 	if utf8.Valid(line) {
 		return line

@@ -9,27 +9,29 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Whether a method takes a session. It decides in which queue a request waits.
+// Whether a method takes a session. This decides in which queue a request waits.
 const (
 	never = iota
 	always
 	maybe
 )
 
-// method is a row of the table: what a method is called, what it takes and gives, and how it is carried out. Decoding,
-// rpc.discover and docs/rpc.md come from it.
+// method is a row of the table: its name, its parameters, its result and the function that carries it out. Decoding, rpc.discover and
+// docs/rpc.md are made from it.
 type method struct {
 	name string
-	// doc says what the method does and gives. Its first sentence is the summary.
+	// doc says what the method does and returns. Its first sentence is the summary.
 	doc     string
 	session int
-	// long: it may take long and waits in a queue of its own, so that the other methods without a session do not wait for it.
+	// long means that the method may take long. It waits in a queue of its own, so that the other methods without a session do not wait for
+	// it.
 	long bool
-	// params is a struct. The parameter "session" is not in it; see session.
+	// params is a struct type. The parameter "session" is not in it; see session.
 	params, result reflect.Type
-	// list is what decoding wants to know of params.
+	// list returns the parameters for decoding.
 	list func() []param
-	// do is a function that takes a *call and params and gives a result and an error. bare: it takes the session in place of params.
+	// do is a function that takes a *call and params, and returns a result and an error. bare means that it takes the session in place of
+	// params.
 	do   reflect.Value
 	bare bool
 }
@@ -40,8 +42,8 @@ type section struct {
 	methods []*method
 }
 
-// call is a request that is being carried out. open is nil for a request without a session; fresh is the session that it
-// opens, if its client wants to be told of events.
+// call is a request that is being carried out. open is nil for a request without a session. fresh is the session that the request opens if
+// its client subscribes to events.
 type call struct {
 	*client
 	open, fresh *openSession
@@ -49,37 +51,37 @@ type call struct {
 	then        []func()
 }
 
-// after has f called once the answer is written.
+// after schedules f to be called after the answer was written.
 func (c *call) after(f func()) { c.then = append(c.then, f) }
 
-// free is a method that takes no session.
+// free makes a method that takes no session.
 func free[P, R any](name, doc string, f func(*call, P) (R, error)) *method {
 	return row(name, doc, never, f)
 }
 
-// slow makes a method without a session one that may take long.
+// slow marks a method without a session as one that may take long.
 func slow(m *method) *method {
 	m.long = true
 	return m
 }
 
-// on is a method of a session.
+// on makes a method of a session.
 func on[P, R any](name, doc string, f func(*call, P) (R, error)) *method {
 	return row(name, doc, always, f)
 }
 
-// either is a method that takes a session if the client names one.
+// either makes a method that takes a session if the client gives a handle.
 func either[P, R any](name, doc string, f func(*call, P) (R, error)) *method {
 	return row(name, doc, maybe, f)
 }
 
-// get is a method of a session without parameters.
+// get makes a method of a session without parameters.
 func get[R any](name, doc string, f func(*call, *store.Session) (R, error)) *method {
 	return row(name, doc, always, f)
 }
 
-// row makes a row of the table. The types of f are those of the method: a row cannot promise anything else. It has no type parameters, since
-// each of 80 pairs of types would get its own code here.
+// row makes a row of the table. The types of f are those of the method, so the table cannot differ from the code. It has no type parameters: each of
+// 80 pairs of types would get its own code.
 //
 //go:noinline
 func row(name, doc string, session int, f any) *method {
@@ -93,7 +95,7 @@ func row(name, doc string, session int, f any) *method {
 		list: sync.OnceValue(func() []param { return paramsOf(params) })}
 }
 
-// call carries out a request. It gives JSON, null if the method has no result.
+// call carries out a request. It returns JSON: null if the method has no result.
 func (m *method) call(c *call) ([]byte, error) {
 	params := reflect.New(m.params)
 	if err := decode(c.params, params.Interface(), m.list()); err != nil {
@@ -110,7 +112,7 @@ func (m *method) call(c *call) ([]byte, error) {
 	return encode(results[0].Interface())
 }
 
-// raw is a result that is JSON already and is passed on byte for byte. T is its shape.
+// raw is a result that is already JSON and is passed on byte for byte. T is its type in the documents.
 type raw[T any] []byte
 
 func (r raw[T]) text() []byte      { return r }
@@ -122,10 +124,10 @@ type written interface {
 	shape() reflect.Type
 }
 
-// nothing is the result of a method that only does something: null.
+// nothing is the result of a method that returns none: null.
 type nothing struct{}
 
-// encode gives a result as JSON.
+// encode encodes a result as JSON.
 func encode(result any) ([]byte, error) {
 	switch r := result.(type) {
 	case written:
@@ -135,7 +137,7 @@ func encode(result any) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	// Escaping for browsers (\u003c for "<") is of no use on a pipe.
+	// Escaping for browsers (\u003c for "<") is useless on a pipe.
 	e.SetEscapeHTML(false)
 	if err := e.Encode(result); err != nil {
 		return nil, err

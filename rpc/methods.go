@@ -1,7 +1,7 @@
 package rpc
 
-// table has all methods. A method is one row here and the function that it names. docs/rpc.md has the same tables; a test
-// compares them.
+// table returns all methods. Each one is a row here, and the function that the row names. docs/rpc.md has the same tables; a test compares
+// them.
 func table() []section {
 	return []section{
 		{"Opening sessions", []*method{
@@ -172,7 +172,7 @@ func table() []section {
 	}
 }
 
-// byName gives the methods by their names.
+// byName returns the methods by name.
 func byName() map[string]*method {
 	all := map[string]*method{}
 	for _, s := range table() {

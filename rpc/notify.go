@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// notifications are all that the server sends, with their parameters, for rpc.discover.
+// notifications are all notifications of the server, with their parameters, for rpc.discover.
 var notifications = []struct {
 	name, doc string
 	params    reflect.Type
@@ -23,14 +23,14 @@ var notifications = []struct {
 	{string(store.EventProblem), "Something is wrong with what another program wrote: `problem`.", reflect.TypeFor[sessionEvent]()},
 }
 
-// Bounds of the notifications that wait for a slow client. One that is larger than mostNoted is taken if no other waits.
+// Bounds of the notifications that wait for a slow client. A notification larger than mostNoted is accepted if no other one waits.
 const (
 	mostNotes = 1024
 	mostNoted = 16 << 20 // bytes
 )
 
-// notes are notifications on their way to the client: requests of the server without an id. A producer never waits: what
-// finds no room is refused, and the producer says how much was lost once there is room again.
+// notes is the queue of notifications, which are requests of the server without an id. A producer never waits: a notification for which
+// there is no room is refused, and the producer reports how many were lost once there is room again.
 type notes struct {
 	mu      sync.Mutex
 	waiting [][]byte
@@ -39,7 +39,7 @@ type notes struct {
 	busy    bool
 }
 
-// note makes the line of a notification.
+// note returns the line of a notification.
 func note(method string, params any) ([]byte, error) {
 	text, err := encode(params)
 	if err != nil {
@@ -70,8 +70,8 @@ func (c *client) notify(method string, params any) (bool, error) {
 	return true, nil
 }
 
-// sendNotes writes notifications until none waits. Answers take turns with them. A notification has left the queue only
-// when it is written: while the client does not read, the queue stays full.
+// sendNotes writes notifications until the queue is empty. Answers take turns with them. A notification leaves the queue only after it was
+// written: while the client does not read, the queue stays full.
 func (c *client) sendNotes() {
 	n := &c.notes
 	for {

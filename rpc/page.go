@@ -2,10 +2,10 @@ package rpc
 
 import "github.com/treeline-dev/treeline/wire"
 
-// mostRows bounds a page of a list, so that an answer fits in memory whatever the store holds.
+// mostRows is the largest number of rows on a page, so that an answer fits in memory whatever the store holds.
 const mostRows = 1000
 
-// limit checks how many rows are wanted.
+// limit checks the number of rows that the client asks for.
 func limit(given *int, otherwise int) (int, error) {
 	n := or(given, otherwise)
 	if n < 1 || n > mostRows {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// param is a parameter of a method, as the tags of its field describe it:
+// param is a parameter of a method, as the tags of a struct field describe it:
 //
 //	json  the name
-//	need  it must be given; for a json.RawMessage the kind of JSON that it must be, see kinds
+//	need  it must be given; for a json.RawMessage, the kind of JSON that it must be, see kinds
 //	one   the values that it may have, separated by spaces
 //	doc   what it is, for rpc.discover
 type param struct {
@@ -24,7 +24,7 @@ type param struct {
 	one       []string
 }
 
-// paramsOf lists the parameters that a struct holds, those of embedded structs in their place.
+// paramsOf lists the parameters in a struct, including those of embedded structs, in order.
 func paramsOf(t reflect.Type) []param {
 	var list []param
 	for _, f := range reflect.VisibleFields(t) {
@@ -38,9 +38,8 @@ func paramsOf(t reflect.Type) []param {
 	return list
 }
 
-// decode reads parameters into a struct. They are named; absent ones and null are the same, except for those of type
-// json.RawMessage. Unknown members are ignored, as the agents' own methods ignore them: a newer client must be able to talk
-// to an older server.
+// decode reads named parameters into a struct. An absent parameter is the same as null, except in a json.RawMessage. Unknown members are
+// ignored, as the agents' own methods ignore them, so that a newer client can talk to an older server.
 func decode(params json.RawMessage, into any, list []param) error {
 	if len(params) == 0 || string(params) == "null" {
 		params = json.RawMessage("{}")
@@ -52,7 +51,7 @@ func decode(params json.RawMessage, into any, list []param) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong) && wrong.Field != "":
-		// The last part of the path is what the client wrote. The rest are names of embedded Go structs.
+		// The client wrote the last part of the path. The rest are names of embedded Go structs.
 		name := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
 		return badParams("parameter %q: must be a %s, not %s", name, typeName(wrong), wrong.Value)
 	case err != nil:
@@ -66,7 +65,7 @@ func decode(params json.RawMessage, into any, list []param) error {
 	return nil
 }
 
-// typeName is the type in the words of JSON: a client in another language does not know Go's types.
+// typeName returns the name of a type in JSON: a client in another language does not know Go's types.
 func typeName(e *json.UnmarshalTypeError) string {
 	switch kind := e.Type.Kind(); kind {
 	case reflect.Bool:
@@ -80,7 +79,7 @@ func typeName(e *json.UnmarshalTypeError) string {
 	}
 }
 
-// kinds are the characters that the JSON of a kind begins with.
+// kinds has, for each kind of JSON, the characters that it may begin with.
 var kinds = map[string]string{
 	"an object":                   "{",
 	"a number":                    "-0123456789",
@@ -89,8 +88,8 @@ var kinds = map[string]string{
 	"a string, an object or null": `"{n`,
 }
 
-// check refuses a value that the tags do not allow. A needed pointer must not be nil. A needed json.RawMessage must be of the
-// kind that the tag names. Its content is not checked further: it goes into the log as it came.
+// check refuses a value that the tags do not allow. A required pointer must not be nil. A required json.RawMessage must be of the kind in
+// the tag. Its content is not checked further: it is written to the log unchanged.
 func (p *param) check(value reflect.Value) error {
 	if text := value.Kind() == reflect.String && value.Len() > 0; text && len(p.one) > 0 && !slices.Contains(p.one, value.String()) {
 		return badParams("parameter %q: must be one of %s, not %q", p.name, strings.Join(p.one, ", "), value.String())
@@ -111,7 +110,7 @@ func (p *param) check(value reflect.Value) error {
 
 func missing(name string) error { return badParams("parameter %q is missing", name) }
 
-// given is nil for a parameter that is null.
+// given returns a parameter, or nil if it is null.
 func given(value json.RawMessage) json.RawMessage {
 	if string(value) == "null" {
 		return nil
@@ -119,7 +118,7 @@ func given(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// or gives an optional parameter.
+// or returns an optional parameter, or its default.
 func or[T any](value *T, otherwise T) T {
 	if value == nil {
 		return otherwise
@@ -136,7 +135,7 @@ func records(values []json.RawMessage) [][]byte {
 	return list
 }
 
-// texts gives a list of strings, none of which may be null.
+// texts converts a list of strings, none of which may be null.
 func texts(name string, values []*string) ([]string, error) {
 	list := make([]string, len(values))
 	for i, v := range values {

@@ -13,8 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// The getters answer what the agents' own methods return, with null for undefined. They look at the tree in memory under the
-// session's lock; only the text of entries is read from the log.
+// The getters return what the agents' own methods return, with null for undefined. They read the tree in memory under the session's lock;
+// only the text of entries is read from the log.
 
 func getLeafID(_ *call, s *store.Session) (*session.EntryID, error) { return optional(s.Leaf()), nil }
 
@@ -22,7 +22,7 @@ func getLeafEntry(c *call, s *store.Session) (raw[*agentEntry], error) {
 	return c.entryOrNull(s, (*session.Tree).Leaf)
 }
 
-// idParams are those of methods that name an entry.
+// idParams are the parameters of methods that name an entry.
 type idParams struct {
 	ID *string `json:"id" need:"" doc:"the id of an entry"`
 }
@@ -31,7 +31,7 @@ func getEntry(c *call, p idParams) (raw[*agentEntry], error) {
 	return c.entryOrNull(c.open.s, func(t *session.Tree) (session.Entry, bool) { return t.Lookup(session.EntryID(*p.ID)) })
 }
 
-// entryOrNull gives the entry that is found, or null.
+// entryOrNull returns the entry that find finds, or null.
 func (c *call) entryOrNull(s *store.Session, find func(*session.Tree) (session.Entry, bool)) (raw[*agentEntry], error) {
 	text := []byte(null)
 	err := s.View(func(t *session.Tree) (err error) {
@@ -43,16 +43,16 @@ func (c *call) entryOrNull(s *store.Session, find func(*session.Tree) (session.E
 	return text, err
 }
 
-// parentParams: no parentId means the entries without a parent.
+// In parentParams, a missing parentId selects the entries without a parent.
 type parentParams struct {
 	ParentID *string `json:"parentId" doc:"the id of an entry; null means the entries without a parent"`
 }
 
-// getChildren compares the parents that entries name, as the agents do. So it also finds the children of an entry that does
-// not exist.
+// getChildren compares the parents that entries name, as the agents' programs do. So it also finds the children of an entry that does not
+// exist.
 func getChildren(c *call, p parentParams) (raw[[]agentEntry], error) {
 	return c.entries(func(t *session.Tree, yield func(session.Entry) bool) {
-		// An empty text is not an id. Roots have the parent "", and are not its children.
+		// An empty id selects nothing: roots have the parent "", but are not its children.
 		if p.ParentID != nil && *p.ParentID == "" {
 			return
 		}
@@ -64,13 +64,13 @@ func getChildren(c *call, p parentParams) (raw[[]agentEntry], error) {
 	})
 }
 
-// current reports whether an entry is the one that its id means: the last of several.
+// current reports whether an entry is the one that its id refers to: the last of several.
 func current(t *session.Tree, e session.Entry) bool {
 	found, ok := t.Lookup(e.ID)
 	return ok && found.Index == e.Index
 }
 
-// entries makes a list of entries while no append can change the tree. each must not call the session's methods, which would
+// entries makes a list of entries. No append can change the tree meanwhile. each must not call the session's methods, because they would
 // wait forever.
 func (c *call) entries(each func(t *session.Tree, yield func(session.Entry) bool)) (raw[[]agentEntry], error) {
 	list := [][]byte{}
@@ -86,12 +86,12 @@ func (c *call) entries(each func(t *session.Tree, yield func(session.Entry) bool
 	return arrayOf[agentEntry](list, err)
 }
 
-// fromParams: no fromId means the leaf.
+// In fromParams, a missing fromId means the leaf.
 type fromParams struct {
 	FromID *string `json:"fromId" doc:"the last entry of the path; the default is the leaf"`
 }
 
-// getBranch gives an empty list for an entry that does not exist, as the agents do.
+// getBranch returns an empty list for an entry that does not exist, as in the agents' programs.
 func getBranch(c *call, p fromParams) (raw[[]agentEntry], error) {
 	return c.entries(func(t *session.Tree, yield func(session.Entry) bool) {
 		path, err := t.Path(session.EntryID(or(p.FromID, string(t.LeafID()))))
@@ -106,7 +106,7 @@ func getBranch(c *call, p fromParams) (raw[[]agentEntry], error) {
 	})
 }
 
-// getEntries gives all entries in the order of the log. Of several with the same id it gives each, as the agents do.
+// getEntries returns all entries in the order of the log, including several with the same id, as in the agents' programs.
 func getEntries(c *call, _ *store.Session) (raw[[]agentEntry], error) {
 	return c.entries(func(t *session.Tree, yield func(session.Entry) bool) { t.Entries()(yield) })
 }
@@ -115,7 +115,7 @@ type treeParams struct {
 	Flat bool `json:"flat" doc:"gives all nodes in one list, parents first, with id, parentId and depth instead of children"`
 }
 
-// level is one level of the tree that is being written: siblings, and the next of them.
+// level is one level of the tree that is being written: siblings, and the index of the next one.
 type level struct {
 	nodes []session.Entry
 	next  int
@@ -133,7 +133,7 @@ func getTree(c *call, p treeParams) (raw[[]treeNode], error) {
 			}
 		}
 		stack := []level{{nodes: t.Roots()}}
-		// Each turn writes the beginning of a node, or the end of a list of children and of the node above it.
+		// Each turn writes either the beginning of a node, or the end of a list of children and of the node that has them.
 		for {
 			top := &stack[len(stack)-1]
 			if top.next == len(top.nodes) {
@@ -177,11 +177,11 @@ func getTree(c *call, p treeParams) (raw[[]treeNode], error) {
 	return append(text, ']'), err
 }
 
-// oldestFirst gives the children of an entry by time, as the agents' getTree does. Those of the same time, or without one, stay
-// in the order of the log.
+// oldestFirst returns the children of an entry by time, like the agents' getTree. Children with the same time or none stay in the order of
+// the log.
 func oldestFirst(t *session.Tree, e session.Entry) ([]session.Entry, error) {
 	if !current(t, e) {
-		return nil, nil // its children are those of the entry that its id means
+		return nil, nil // the children belong to the entry that the id refers to
 	}
 	list := t.Children(e.ID)
 	if len(list) < 2 {
@@ -213,7 +213,7 @@ func oldestFirst(t *session.Tree, e session.Entry) ([]session.Entry, error) {
 	return list, nil
 }
 
-// getHeader answers with the record byte for byte, or null if the file was empty.
+// getHeader returns the record byte for byte, or null if the file was empty.
 func getHeader(_ *call, s *store.Session) (raw[*agentHeader], error) {
 	if h := s.Header(); h.Raw != nil {
 		return raw[*agentHeader](h.Raw), nil
@@ -221,7 +221,7 @@ func getHeader(_ *call, s *store.Session) (raw[*agentHeader], error) {
 	return raw[*agentHeader](null), nil
 }
 
-// getLabel answers null for an entry that does not exist, as the agents do.
+// getLabel returns null for an entry that does not exist, as in the agents' programs.
 func getLabel(c *call, p idParams) (*string, error) {
 	label := ""
 	err := c.open.s.View(func(t *session.Tree) error {
@@ -236,17 +236,17 @@ func getSessionName(_ *call, s *store.Session) (*string, error) {
 	return optional(name), err
 }
 
-// getSessionFile is null for a session in memory. It is the path even while creation is deferred.
+// getSessionFile returns null for a session in memory. It returns the path even while creation is deferred.
 func getSessionFile(_ *call, s *store.Session) (*string, error) { return optional(s.Path()), nil }
 
 func getSessionID(_ *call, s *store.Session) (session.ID, error) { return s.ID(), nil }
 
-// getSessionDir is empty, not null, for a session in memory, as in the agents.
+// getSessionDir returns "", not null, for a session in memory, as in the agents' programs.
 func getSessionDir(_ *call, s *store.Session) (string, error) { return s.Dir(), nil }
 
 func getCWD(_ *call, s *store.Session) (string, error) { return s.CWD(), nil }
 
-// isPersisted is true even while creation is deferred, as in the agents.
+// isPersisted returns true even while creation is deferred, as in the agents' programs.
 func isPersisted(_ *call, s *store.Session) (bool, error) { return s.Path() != "", nil }
 
 type contextParams struct {
@@ -255,14 +255,14 @@ type contextParams struct {
 	dialectParam
 }
 
-// seenParams say from where a context is seen.
+// seenParams choose the leaf from which a context is seen.
 type seenParams struct {
 	LeafID json.RawMessage `json:"leafId" doc:"the entry to look from; null is the place before the first entry"`
 	Whole  bool            `json:"whole" doc:"restore long texts that the agent's format cut; those that this server appended are whole in any case"`
 }
 
-// leaf gives the entry to look from, nil where the caller names none. As in JavaScript: undefined (the leaf), null (before the
-// first entry), a text. To the agents "" is undefined.
+// leaf returns the leaf to look from, or nil if the caller gives none. As in JavaScript, undefined means the session's leaf, null the
+// position before the first entry, and a string an entry. To the agents, "" is undefined.
 func (p seenParams) leaf() (leaf *session.EntryID, err error) {
 	switch {
 	case p.LeafID == nil:
@@ -277,12 +277,12 @@ func (p seenParams) leaf() (leaf *session.EntryID, err error) {
 	return leaf, nil
 }
 
-// options are those of a session's context. An unknown leaf means the last entry, as in the agents.
+// options returns the options for a session's context. An unknown leaf means the last entry, as in the agents' programs.
 func (p seenParams) options() store.ContextOptions {
 	return store.ContextOptions{FallBack: true, Whole: p.Whole}
 }
 
-// buildSessionContext is for a session or for a list of entries.
+// buildSessionContext takes a session or a list of entries.
 func buildSessionContext(c *call, p contextParams) (raw[agentContext], error) {
 	leaf, err := p.leaf()
 	if err != nil {
@@ -302,8 +302,8 @@ func buildSessionContext(c *call, p contextParams) (raw[agentContext], error) {
 	return contextJSON(c.store.ContextOf(in.Dialect, records(*p.Entries), leaf, store.ContextOptions{}))
 }
 
-// contextJSON writes the context in the agent's own form. The messages are the bytes of the log. The state after them (models,
-// thinking level, mode) is spelled by the dialect's rules.
+// contextJSON writes the context in the agent's own form. The messages are the bytes of the log. The state after them (models, thinking
+// level, mode) is spelled by the dialect's rules.
 func contextJSON(c *session.Context, err error) (raw[agentContext], error) {
 	if err != nil {
 		return nil, err
@@ -332,7 +332,7 @@ func buildParts(c *call, p seenParams) (raw[wire.PartsContext], error) {
 	s, opt := c.open.s, p.options()
 	var problems []session.Problem
 	opt.Problem = func(p session.Problem) { problems = append(problems, p) }
-	_ = s.View(func(t *session.Tree) error { // it gives what the function gives
+	_ = s.View(func(t *session.Tree) error { // returns the error of the function, which is nil
 		problems = append(problems, t.Problems()...)
 		return nil
 	})

@@ -10,18 +10,18 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// refParams name a session as people do.
+// refParams name a session in the ways that people do.
 type refParams struct {
 	Ref *string `json:"ref" need:"" doc:"a session: its path, its id or the beginning of it (also agent:id), or @last"`
 }
 
-// isPath tells a path or a URL from an id. An id has neither a slash nor an ending.
+// isPath distinguishes a path or a URL from an id. An id has neither a slash nor an extension.
 func isPath(ref string) bool {
 	return strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl")
 }
 
-// locate gives the path of a session. If several match, the error names them, at most twenty. A path is never looked up as an id: if the file is missing, no other session takes its
-// place.
+// locate returns the path of a session. If several match, the error names at most twenty of them. A path is never looked up as an id: if
+// the file is missing, no other session takes its place.
 func (c *call) locate(ref string) (string, error) {
 	switch {
 	case ref == "":
@@ -43,7 +43,7 @@ func (c *call) locate(ref string) (string, error) {
 	return row.Path, err
 }
 
-// spanParams are a span of time.
+// spanParams are a time span.
 type spanParams struct {
 	Since string `json:"since" doc:"only from this time on, such as 2026-01-31T12:00:00Z"`
 	Until string `json:"until" doc:"only before this time"`
@@ -66,7 +66,7 @@ func moment(name, text string) (at time.Time, err error) {
 	return at, nil
 }
 
-// directory makes a directory absolute. "" stays as it is: all directories.
+// directory makes a directory absolute. "" stays as it is and means all directories.
 func directory(dir string) (string, error) {
 	if dir == "" {
 		return "", nil

@@ -16,7 +16,7 @@ type listRunsParams struct {
 	Cursor    string     `json:"cursor" doc:"next of the previous page"`
 }
 
-// runPage is a part of the list of runs. Problems say what could not be read.
+// runPage is a page of the list of runs. Problems say what could not be read.
 type runPage struct {
 	Runs     []wire.Run `json:"runs"`
 	Next     *string    `json:"next"`
@@ -58,7 +58,7 @@ type runRefParams struct {
 	Ref *string `json:"ref" need:"" doc:"a run: its path, its id or the beginning of it (also agent:id), or @last"`
 }
 
-// locateRun gives the path of a run.
+// locateRun returns the path of a run.
 func (c *call) locateRun(ref string) (string, error) {
 	if isPath(ref) || ref == "" {
 		return c.locate(ref)
@@ -78,14 +78,14 @@ type runRecords struct {
 	Path    string            `json:"path"`
 	Header  json.RawMessage   `json:"header"`
 	Records []json.RawMessage `json:"records"`
-	// Next is null at the end of the log. Ended says whether the log has a run.end: otherwise it crashed, or is still going on.
+	// Next is null at the end of the log. Ended reports whether the log has a run.end; if not, the run crashed or is still in progress.
 	Next     *string  `json:"next"`
 	Total    int      `json:"total"`
 	Ended    bool     `json:"ended"`
 	Problems []string `json:"problems"`
 }
 
-// readRun reads the records of a run. The cursor counts records: a log only grows.
+// readRun reads the records of a run. The cursor is a number of records, since a log only grows.
 func readRun(c *call, p readRunParams) (raw[runRecords], error) {
 	n, err := limit(p.Limit, 100)
 	if err != nil {
@@ -140,7 +140,7 @@ func readRun(c *call, p readRunParams) (raw[runRecords], error) {
 	return append(append(text, next...), '}'), nil
 }
 
-// continueRun resumes a recording that was interrupted. A run that has ended is refused.
+// continueRun continues a recording that was interrupted. It refuses a run that has ended.
 func continueRun(c *call, p runRefParams) (recording, error) {
 	path, err := c.locateRun(*p.Ref)
 	if err != nil {

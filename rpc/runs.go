@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// startRunParams: header has the members that the client wants in the run's header besides the id, session and time.
+// In startRunParams, header has the members that the client wants in the run's header, besides id, session and time.
 type startRunParams struct {
 	SessionID session.ID `json:"sessionId" doc:"the id of the session that the run belongs to"`
 	dialectParam
@@ -25,7 +25,7 @@ type recording struct {
 	File string `json:"file"`
 }
 
-// startRun begins a run of an open session, of one that is named, or of none.
+// startRun starts a run of an open session, of a named one, or of none.
 func startRun(c *call, p startRunParams) (recording, error) {
 	in, err := c.dialect(p.Dialect)
 	if err != nil {
@@ -34,7 +34,7 @@ func startRun(c *call, p startRunParams) (recording, error) {
 	opt := treeline.RunOptions{Session: p.SessionID, Dialect: in.Dialect, Header: given(p.Header), Write: c.writeRun()}
 	if c.open != nil {
 		id := c.open.s.ID()
-		// Both may be given. A client that names another session has confused two.
+		// A client may give both. If they name different sessions, it has confused them.
 		if opt.Session != "" && opt.Session != id {
 			return recording{}, badParams(`parameter "sessionId": the session's own id is %q`, id)
 		}
@@ -43,14 +43,14 @@ func startRun(c *call, p startRunParams) (recording, error) {
 	return c.keepRun(c.store.StartRun(c.ctx, opt))
 }
 
-// writeRun is how runs are written: as sessions are.
+// writeRun returns the options for writing runs, which are those for sessions.
 func (c *call) writeRun() runs.WriteOptions {
 	w := c.opt.Write
 	return runs.WriteOptions{Durability: w.Durability, Clock: w.Clock, Random: w.Random}
 }
 
-// keepRun gives a recording its handle. Sessions and runs share the counter of handles. A handle is never used again, so a
-// late request cannot reach another run.
+// keepRun gives a recording a handle. Sessions and runs share the counter of handles. A handle is never used again, so a late request
+// cannot reach another run.
 func (c *call) keepRun(r *treeline.Recording, err error) (recording, error) {
 	if err != nil {
 		return recording{}, err
@@ -63,7 +63,7 @@ func (c *call) keepRun(r *treeline.Recording, err error) (recording, error) {
 	return recording{Run: handle, ID: r.Header().RunID, File: r.Path()}, nil
 }
 
-// recording gives the run with that handle.
+// recording returns the run with a handle.
 func (c *call) recording(handle string) (*treeline.Recording, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ type appendRecordParams struct {
 	Record json.RawMessage `json:"record" need:"an object" doc:"a record with a type"`
 }
 
-// recorded acknowledges a record. A client that left the seq out needs it for the response to its request.
+// recorded acknowledges a record. A client that did not set seq needs it for the response to its request.
 type recorded struct {
 	Type run.Type `json:"type"`
 	Seq  *int64   `json:"seq,omitempty"`
@@ -101,8 +101,8 @@ func appendRecord(c *call, p appendRecordParams) (recorded, error) {
 	return done, nil
 }
 
-// refused makes a refused record an error of a parameter: it is the client's mistake, and the run goes on. After the end of the
-// run it stays a failure.
+// refused turns the error of a refused record into that of a parameter: it is the client's mistake, and the run goes on. After the end of
+// the run, it stays a failure.
 func refused(err error) error {
 	if errors.Is(err, run.ErrRefused) && !errors.Is(err, run.ErrEnded) {
 		return badParams("%v", err)
@@ -116,8 +116,7 @@ type endRunParams struct {
 	Final   string  `json:"final" doc:"the last text of the assistant"`
 }
 
-// endRun writes run.end, unless the client has appended it, and closes the log. The handle stays valid only if the outcome is
-// missing.
+// endRun writes run.end, unless the client has appended it, and closes the log. The handle stays valid only if the outcome is missing.
 func endRun(c *call, p endRunParams) (nothing, error) {
 	r, err := c.recording(*p.Run)
 	if err != nil {

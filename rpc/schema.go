@@ -35,14 +35,14 @@ func newSchemas() *schemas {
 	return b
 }
 
-// param gives the schema of a parameter. Any but a needed one may also be null.
+// param returns the schema of a parameter. One that is not required may also be null.
 func (b *schemas) param(p param) *jsonschema.Schema {
 	kind := p.kind
 	if kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()
 	}
 	if kind.Kind() == reflect.Slice && kind.Elem().Kind() == reflect.Pointer {
-		kind = reflect.SliceOf(kind.Elem().Elem()) // a pointer there only shows whether an element is null, which is refused
+		kind = reflect.SliceOf(kind.Elem().Elem()) // such a pointer only shows whether an element is null, which is refused
 	}
 	s := b.Add(kind)
 	switch p.json {

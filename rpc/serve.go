@@ -18,18 +18,18 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Options say how sessions are written.
+// Options are the options of a server.
 type Options struct {
-	// Write is how sessions are written. Clients set Create, ReplaceUnreadable, Defer and Force with each call.
+	// Write has the options for writing sessions. Clients set Create, ReplaceUnreadable, Defer and Force in each call.
 	Write store.WriteOptions
-	// Version is that of the program, for clients that ask.
+	// Version is the version of the program, for clients that ask.
 	Version wire.Version
-	// History says where the prompt history is. Without Sessions it uses those of the store.
+	// History says where the prompt history is. Without Sessions, it uses those of the store.
 	History history.Options
 }
 
-// mostWaiting is how many requests are read ahead of those that are done. It bounds memory if a client sends faster than a disk
-// can write. Reading ahead lets requests of other sessions pass one that waits.
+// mostWaiting is the largest number of requests that are read ahead. It bounds the memory if a client sends faster than a disk can write.
+// Reading ahead lets requests of other sessions overtake one that waits.
 const mostWaiting = 1024
 
 // Serve answers the requests of one client until its input or ctx ends. Then it finishes the requests that were read, and
@@ -41,8 +41,8 @@ func Serve(ctx context.Context, st *treeline.Store, opt Options, in io.Reader, o
 		slots:   make(chan struct{}, mostWaiting), failed: make(chan struct{}),
 	}
 	c.outer, c.ctx = ctx, context.WithoutCancel(ctx)
-	// A blocked read cannot be interrupted, so it has a goroutine of its own, which outlives Serve if ctx ends before the input.
-	// lines has no buffer: when ended is sent, every line was received.
+	// A blocked read cannot be interrupted, so it has a goroutine of its own, which outlives Serve if ctx ends before the input. lines has
+	// no buffer, so every line has been received when ended is sent.
 	lines := make(chan []byte)
 	ended := make(chan error, 1)
 	stop := make(chan struct{})
@@ -59,41 +59,41 @@ type client struct {
 	methods map[string]*method
 	store   *treeline.Store
 	opt     Options
-	// ctx is for requests that must be finished once they are begun, outer for those that may be given up.
+	// ctx is for requests that must be finished once they have begun; outer is for those that may be cancelled.
 	ctx, outer context.Context
 
 	// mu guards sessions, runs, watches and last. It is never held during a method.
 	mu       sync.Mutex
 	sessions map[string]*openSession
 	runs     map[string]*treeline.Recording
-	// watches are the functions that end them.
+	// watches has the functions that end them.
 	watches map[string]func()
 	last    int // the last handle
 
 	free queue // requests without a session
-	long queue // those among them that may take long; see method.long
+	long queue // requests without a session that may take long; see method.long
 
 	notes notes
 
 	running sync.WaitGroup
 	slots   chan struct{}
 
-	// writing is a lock of its own: answers are written while requests of other sessions go on.
+	// writing guards writes of answers, so that requests of other sessions go on meanwhile.
 	writing  sync.Mutex
 	out      io.Writer
 	writeErr error
-	failed   chan struct{} // closed when an answer could not be written
+	failed   chan struct{} // closed after an answer could not be written
 }
 
-// openSession is a session with its requests. Its queue keeps their order and makes s safe to use without a lock: only the
-// running task reads or clears it.
+// openSession is a session with its queue of requests, which keeps their order. Only the running task reads or clears s, so it needs no
+// lock.
 type openSession struct {
 	handle string
 	queue  queue
-	s      *store.Session // nil when it is closed
+	s      *store.Session // nil after it was closed
 }
 
-// readLines sends the lines of the input, of any length. An unterminated last line counts.
+// readLines sends the lines of the input, of any length, including an unterminated last one.
 func readLines(in io.Reader, lines chan<- []byte, stop <-chan struct{}) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -123,14 +123,14 @@ func (c *client) loop(ctx context.Context, lines <-chan []byte, ended <-chan err
 		case err := <-ended:
 			return err
 		case <-c.failed:
-			return nil // closeAll reports it
+			return nil // closeAll returns the error
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// take begins the request, or the batch of requests, on a line.
+// take starts the request, or the batch of requests, on a line.
 func (c *client) take(line []byte) {
 	if line[0] != '[' {
 		c.begin(line, c.write)
@@ -160,7 +160,7 @@ type batch struct {
 	write   func([]byte)
 }
 
-// done takes one answer, and writes all of them after the last, in the order of the requests. Notifications have no answer.
+// done takes one answer. After the last one, it writes all of them in the order of the requests. Notifications have no answer.
 func (b *batch) done(i int, line []byte) {
 	b.mu.Lock()
 	b.answers[i] = line
@@ -176,14 +176,14 @@ func (b *batch) done(i int, line []byte) {
 	}
 }
 
-// begin queues one request. done gets its answer, nil for a notification.
+// begin queues one request. done gets its answer, or nil for a notification.
 func (c *client) begin(text []byte, done func(line []byte)) {
 	r, err := parseRequest(text)
 	if err != nil {
 		done(answer(r.id, nil, err))
 		return
 	}
-	// A notification is carried out like any other request, but its errors are dropped: JSON-RPC has no answer for it.
+	// A notification is carried out like any other request, but its errors are dropped: JSON-RPC has no answer to it.
 	finish := func(result []byte, err error) {
 		if r.id == nil {
 			done(nil)
@@ -208,7 +208,7 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 	case m.long:
 		q = &c.long
 	}
-	// This blocks the reader while mostWaiting requests wait. In the task it would let the queues grow without bound.
+	// This blocks the reader while mostWaiting requests wait. If the task did it, the queues could grow without bound.
 	c.slots <- struct{}{}
 	c.running.Add(1)
 	q.add(func() {
@@ -221,8 +221,8 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 	})
 }
 
-// target finds the session that a request is for, or nil. The handle is looked up when the request arrives: requests after a
-// close stay in the session's queue, and call refuses them.
+// target returns the session of a request, or nil. The handle is looked up when the request arrives; requests after a close stay in the
+// session's queue, and run refuses them.
 func (c *client) target(m *method, params json.RawMessage) (*openSession, error) {
 	if m.session == never {
 		return nil, nil
@@ -249,29 +249,29 @@ func (c *client) target(m *method, params json.RawMessage) (*openSession, error)
 
 func unknownSession(handle string) error { return badParams("session %q is not open", handle) }
 
-// run carries out a request. A panic is reported as an error: other sessions are not affected, and must still be flushed.
+// run carries out a request. It reports a panic as an error: other sessions are not affected, and must still be flushed.
 func (c *call) run(m *method) (result []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = nil, &rpcError{codeInternal, fmt.Sprintf("internal error: %v", p)}
 		}
 	}()
-	if c.open != nil && c.open.s == nil { // it was closed by a request that came before
+	if c.open != nil && c.open.s == nil { // an earlier request closed it
 		return nil, unknownSession(c.open.handle)
 	}
 	return m.call(c)
 }
 
-// write writes an answer and its newline. nil stands for no answer.
+// write writes an answer and its newline. nil means that there is no answer.
 func (c *client) write(line []byte) {
 	if line == nil {
 		return
 	}
-	// One Write for the line and its newline, so that answers never mix.
+	// The line and its newline are one Write, so that answers never mix.
 	line = append(utf8Line(line), '\n')
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	// After the first error, which Serve returns, nothing is written.
+	// After the first error, which Serve returns, nothing more is written.
 	if c.writeErr != nil {
 		return
 	}
@@ -281,7 +281,7 @@ func (c *client) write(line []byte) {
 	}
 }
 
-// endWatches ends what the client watches, and waits for the notifications that are on their way.
+// endWatches ends the client's watches, and waits until their notifications are written.
 func (c *client) endWatches() {
 	c.mu.Lock()
 	ends := slices.Collect(maps.Values(c.watches))
@@ -293,8 +293,8 @@ func (c *client) endWatches() {
 	c.notes.sending.Wait()
 }
 
-// closeAll closes what the client left open, after the last request. An open run gets no run.end: only the client knows how it
-// ended, and without run.end it counts as crashed.
+// closeAll closes what the client left open, after the last request. An open run gets no run.end, because only the client knows how it
+// ended; without run.end it counts as crashed.
 func (c *client) closeAll() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -310,7 +310,7 @@ func (c *client) closeAll() error {
 	return errors.Join(errs...)
 }
 
-// queue carries out tasks one after the other. An empty queue has no goroutine: a client may keep thousands of sessions open.
+// queue carries out tasks one after the other. An empty queue has no goroutine, since a client may keep thousands of sessions open.
 type queue struct {
 	mu    sync.Mutex
 	tasks []func()

@@ -9,14 +9,14 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// folderParams say where sessions are.
+// folderParams say in which folder sessions are.
 type folderParams struct {
 	SessionDir string `json:"sessionDir" doc:"the folder of its file; the default is the agent's own"`
 	dialectParam
 	Profile string `json:"profile" doc:"a profile of Operator, instead of sessionDir; the default is $OPERATOR_PROFILE, or none"`
 }
 
-// placeParams say where a session is, or will be, and for whom.
+// placeParams say where a session is or will be, and the format it has.
 type placeParams struct {
 	folderParams
 	Terminal string `json:"terminal" doc:"the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used which session; the default is the server's own"`
@@ -28,7 +28,7 @@ type heldParam struct {
 	ForceRewrite bool `json:"forceRewrite" doc:"replaces or removes the file even while another program has it open for writing; what that program writes later is lost"`
 }
 
-// forceParam is for methods that begin a session or open one for writing. It holds as long as the session is open.
+// forceParam is for methods that create a session or open one for writing. It applies as long as the session is open.
 type forceParam struct {
 	heldParam
 	Force bool `json:"force" doc:"writes what is otherwise refused because it looks like a mistake: a working directory that does not exist or is a file, an entry without its message, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it"`
@@ -38,19 +38,19 @@ func (p forceParam) set(opt *store.WriteOptions) {
 	opt.Force, opt.ForceRewrite = p.Force, p.ForceRewrite
 }
 
-// dialectParam names a dialect. Without it create chooses one (place.Machine.Default), and the format of a file is detected.
+// dialectParam names a dialect. Without it, create chooses one (place.Machine.Default), and the format of an existing file is detected.
 type dialectParam struct {
 	Dialect string `json:"dialect" doc:"the agent's format, such as omp or pi"`
 }
 
-// hereParams are those of methods that need the working directory.
+// hereParams are the parameters of methods that need the working directory.
 type hereParams struct {
 	CWD *string `json:"cwd" need:"" doc:"the working directory of the session"`
 	placeParams
 }
 
-// options are those for a session at a place. opt.Write is the server's own (--sync and the like), without what a client
-// asks for with each call.
+// options returns the options of a session at a place. opt.Write has the server's own options (--sync and the like), without those that a
+// client sets in each call.
 func (c *call) options(p placeParams) (opt store.CreateOptions, err error) {
 	opt = store.CreateOptions{Profile: p.Profile, Write: c.opt.Write}
 	opt.Write.Create, opt.Write.ReplaceUnreadable, opt.Write.Defer, opt.Write.Force = false, false, "", false
@@ -79,7 +79,7 @@ func (c *call) optionsHere(p hereParams) (store.CreateOptions, error) {
 	return opt, err
 }
 
-// dialect gives options with the dialect of that name. "" is nil: the store then goes by the place, or uses its default.
+// dialect returns options with the dialect of that name. With "" it is nil: the store then chooses by the place, or uses its default.
 func (c *call) dialect(name string) (opt store.OpenOptions, err error) {
 	if name != "" {
 		opt.Dialect, err = c.store.Dialect(name)
@@ -87,7 +87,7 @@ func (c *call) dialect(name string) (opt store.OpenOptions, err error) {
 	return opt, err
 }
 
-// opened is the answer of all that opens a session or makes it another one.
+// opened is the answer of every method that opens a session or makes its handle refer to another one.
 type opened struct {
 	Session string           `json:"session"`
 	ID      session.ID       `json:"id"`
@@ -96,8 +96,7 @@ type opened struct {
 	LeafID  *session.EntryID `json:"leafId"` // null before the first entry
 }
 
-// keep gives a session its handle and answers with it. From then on the session belongs to its queue: the caller must not use
-// it any further.
+// keep gives a session a handle, and answers with it. From then on the session belongs to its queue: the caller must not use it any more.
 func (c *call) keep(s *store.Session, err error) (opened, error) {
 	if err != nil {
 		return opened{}, err
@@ -114,7 +113,7 @@ func (c *call) keep(s *store.Session, err error) (opened, error) {
 	return describe(o, nil)
 }
 
-// describe says what a session is now.
+// describe describes the current state of a session.
 func describe(o *openSession, err error) (opened, error) {
 	if err != nil {
 		return opened{}, err
@@ -122,8 +121,8 @@ func describe(o *openSession, err error) (opened, error) {
 	return opened{Session: o.handle, ID: o.s.ID(), Dialect: o.s.Dialect().Name(), File: optional(o.s.Path()), LeafID: optional(o.s.Leaf())}, nil
 }
 
-// createParams: id and parentSession are for clients that choose their own. deferUntil says when the file is created; the
-// default is the dialect's.
+// In createParams, id and parentSession are for clients that choose their own. deferUntil says when the file is created; the default is the
+// dialect's.
 type createParams struct {
 	hereParams
 	newSessionParams
@@ -160,7 +159,7 @@ func create(c *call, p createParams) (opened, error) {
 	return c.keep(c.store.Create(c.ctx, opt))
 }
 
-// openParams: sessionDir is for the session that this one becomes later (newSession, fork).
+// In openParams, sessionDir is the folder of the sessions that newSession and fork make from this one.
 type openParams struct {
 	Path *string `json:"path" need:"" doc:"the file"`
 	placeParams
@@ -169,8 +168,8 @@ type openParams struct {
 	forceParam
 }
 
-// open begins a session if there is no file, as the agents' open does. A file that cannot be read is refused without
-// replaceUnreadable, and with it the old bytes stay beside the new file.
+// open creates the session if there is no file, as in the agents' programs. A file that cannot be read is refused without
+// replaceUnreadable; with it, the old bytes are kept next to the new file.
 func open(c *call, p openParams) (opened, error) {
 	path, err := absolute("path", *p.Path)
 	if err != nil {
@@ -191,7 +190,7 @@ func open(c *call, p openParams) (opened, error) {
 	return c.keep(c.store.OpenWrite(c.ctx, path, opt))
 }
 
-// absolute gives an absolute path. A relative one is resolved in the server's working directory.
+// absolute returns an absolute path. A relative one is resolved in the server's working directory.
 func absolute(name, path string) (string, error) {
 	if path == "" {
 		return "", badParams("parameter %q: must not be empty", name)
@@ -204,7 +203,7 @@ type continueParams struct {
 	forceParam
 }
 
-// continueRecent goes by the terminal first, if the server was started in one, then by time.
+// continueRecent continues the last session of the terminal, if the server was started in one, and otherwise the newest one.
 func continueRecent(c *call, p continueParams) (opened, error) {
 	opt, err := c.optionsHere(p.hereParams)
 	if err != nil {
@@ -219,7 +218,7 @@ type memoryParams struct {
 	dialectParam
 }
 
-// inMemory takes a dialect as well: it decides what the client's entries look like.
+// inMemory takes a dialect, too, because it decides what the client's entries look like.
 func inMemory(c *call, p memoryParams) (opened, error) {
 	opt, err := c.options(placeParams{folderParams: folderParams{dialectParam: p.dialectParam}})
 	if err != nil {
@@ -235,8 +234,8 @@ type forkParams struct {
 	forceParam
 }
 
-// forkFrom only reads the source, so it works with a file of another user or of an old version. It needs the cwd, which
-// decides where the copy belongs.
+// forkFrom only reads the source, so it works with a file of another user or of an old version. It needs cwd, which decides where the copy
+// belongs.
 func forkFrom(c *call, p forkParams) (opened, error) {
 	source, err := absolute("source", *p.Source)
 	if err != nil {
@@ -255,7 +254,7 @@ type newSessionParams struct {
 	ParentSession string  `json:"parentSession" doc:"the file of the session that this one continues"`
 }
 
-// id refuses an empty id, which is most likely a variable that the client forgot to fill. An absent one is generated.
+// id refuses an empty id, which is most likely a variable that the client forgot to set. Without an id, one is generated.
 func (p newSessionParams) id() (session.ID, error) {
 	if p.ID != nil && *p.ID == "" {
 		return "", badParams(`parameter "id": must not be empty`)
@@ -263,8 +262,8 @@ func (p newSessionParams) id() (session.ID, error) {
 	return session.ID(or(p.ID, "")), nil
 }
 
-// newSession begins a session in the same place. As in the agents' session manager, the handle then refers to the new
-// session; so do those of the methods below.
+// newSession creates a session in the same place. As in the agents' session managers, the handle then refers to the new session. The same
+// holds for the methods below.
 func newSession(c *call, p newSessionParams) (opened, error) {
 	id, err := p.id()
 	if err != nil {
@@ -288,15 +287,15 @@ type moveParams struct {
 	CWD *string `json:"cwd" need:"" doc:"the new working directory"`
 }
 
-// move answers with the new file: the log may have moved to another folder.
+// move answers with the new path: the log may have moved to another folder.
 func move(c *call, p moveParams) (opened, error) {
 	return describe(c.open, c.open.s.Move(c.ctx, *p.CWD))
 }
 
 func flush(c *call, s *store.Session) (nothing, error) { return nothing{}, s.Flush(c.ctx) }
 
-// closeSession flushes and closes. The handle becomes invalid even if that fails. Requests that are queued already find nil
-// and are told that the session is closed.
+// closeSession flushes and closes the session. The handle becomes invalid even if this fails. Requests that are already queued find a nil
+// session, and fail because it is closed.
 func closeSession(c *call, s *store.Session) (nothing, error) {
 	c.mu.Lock()
 	delete(c.sessions, c.open.handle)

@@ -7,8 +7,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The shapes of what comes from a log. No value of these types is ever made: the bytes of the log are passed on. They name
-// what a client may rely on, for rpc.discover.
+// The types of data that comes from a log. They have no values: the bytes of the log are passed on. They only say, for rpc.discover, what a
+// client may rely on.
 type (
 	// agentEntry is an entry as its agent writes it. Its members depend on the dialect.
 	agentEntry struct{}
@@ -16,7 +16,7 @@ type (
 	agentHeader struct{}
 	// agentMessage is a message as its agent writes it.
 	agentMessage struct{}
-	// agentContext is what the model would see. Agents with one model have model; the rest depends on the dialect, too.
+	// agentContext is what the model would see. Agents with one model have the member model; other members depend on the dialect, too.
 	agentContext struct {
 		Messages          []agentMessage    `json:"messages"`
 		ThinkingLevel     json.RawMessage   `json:"thinkingLevel,omitempty"`
@@ -42,7 +42,7 @@ type (
 		Parent   **session.EntryID `json:"parentId,omitempty"`
 		Depth    int               `json:"depth,omitempty"`
 	}
-	// agentRow is a session as its agent's own program lists it. These are the members of pi and omp; other agents have others.
+	// agentRow is a session as its agent's own program lists it. The members are those of pi and omp; other agents have others.
 	agentRow struct {
 		Path        string          `json:"path"`
 		ID          session.ID      `json:"id"`

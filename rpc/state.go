@@ -11,11 +11,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// States are what sessions are resumed from, for agents that save them whole. On the wire a state is one object: the
-// members of the log's header, and the messages.
+// Some agents save a session as one state, and resume from it. In requests and answers a state is one object: the members of the log's
+// header, and the messages.
 
-// saveStateParams: with a version that loadState or saveState gave, the state is saved only if it was not saved since
-// ("new": only if there is no such state). Without a version the last save wins, as in the agent's own program.
+// With a version from loadState or saveState, saveStateParams save the state only if it has not been saved since; with "new", only if there
+// is no such state. Without a version, the last save wins, as in the agent's own program.
 type saveStateParams struct {
 	State   json.RawMessage `json:"state" need:"an object" doc:"{session_id, messages, updated_at?, run_id?, invoke_seq?, workspace_root?, meta?}"`
 	Version string          `json:"version" doc:"that of the last result, or new: fails if another program saved meanwhile"`
@@ -26,13 +26,13 @@ type stateDialect struct {
 	Dialect string `json:"dialect" doc:"codelia-state (the default: the agent's database) or codelia-state-doc (a JSON file)"`
 }
 
-// saved acknowledges a state.
+// saved acknowledges a saved state.
 type saved struct {
 	Version   string `json:"version"`
 	UpdatedAt string `json:"updatedAt"`
 }
 
-// saveState answers with the new version, for the next save, and with the time, which the agent's place may have set.
+// saveState returns the new version, for the next save, and the time, which the agent's place may have set.
 func saveState(c *call, p saveStateParams) (saved, error) {
 	id, records, err := stateRecords(p.State)
 	if err != nil {
@@ -52,8 +52,7 @@ func saveState(c *call, p saveStateParams) (saved, error) {
 	return saved{Version: sess.Log().Generation, UpdatedAt: header.UpdatedAt}, nil
 }
 
-// breaks spells characters that some programs treat as ends of lines so that they do not. In JSON they occur only in
-// strings.
+// breaks escapes characters that some programs treat as ends of lines. In JSON they occur only in strings.
 var breaks = strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`)
 
 // stateRecords splits a state into the records of its log: the object without its messages, then each message.
@@ -96,9 +95,8 @@ type loadStateParams struct {
 	stateDialect
 }
 
-// loadState gives the state as it was saved, and the messages that the agent would begin with (resume): the two differ if
-// the agent adds a note about a changed directory or model. Without such a state it gives null, which tells a client to
-// begin a new one.
+// loadState returns the state as it was saved, and the messages that the agent would begin with (resume). The two differ if the agent adds
+// a note about a changed directory or model. If there is no such state, it returns null, so that the client starts a new one.
 func loadState(c *call, p loadStateParams) (raw[*loadedState], error) {
 	sess, err := c.store.OpenSaved(c.outer, p.Dialect, session.ID(*p.ID))
 	if errors.Is(err, place.ErrNoSession) {

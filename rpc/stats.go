@@ -21,7 +21,7 @@ type statsParams struct {
 	Model string `json:"model" doc:"a part of the name of a model that answered, or a pattern with * and ?"`
 }
 
-// stats sums up what sessions used. Like the catalogue it reads only logs that changed.
+// stats sums up the usage of sessions. Like catalogue, it reads only logs that changed.
 func stats(c *call, p statsParams) (none wire.Stats, err error) {
 	opt := treeline.StatsOptions{Filter: treeline.Filter{Source: p.Source, Model: p.Model}, Refresh: find.RefreshOptions{Problem: func(error) {}}}
 	for _, word := range p.By {
@@ -55,7 +55,7 @@ type requestParams struct {
 	Whole     bool   `json:"whole" doc:"restore long texts that the agent's format cut"`
 }
 
-// modelRequest is a request to a language model. Answered: the last message is the model's, which some models refuse.
+// modelRequest is a request to a language model. Answered means that the last message is the model's, which some models refuse.
 type modelRequest struct {
 	Provider string          `json:"provider"`
 	Model    string          `json:"model"`
@@ -63,7 +63,7 @@ type modelRequest struct {
 	Body     json.RawMessage `json:"body"`
 }
 
-// buildRequest gives the body of a request that continues the session.
+// buildRequest returns the body of a request that continues the session.
 func buildRequest(c *call, p requestParams) (none modelRequest, err error) {
 	s := c.open.s
 	leaf := s.Leaf()

@@ -7,9 +7,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Messages from parts, for clients that do not know how an agent writes its messages. The names are those of --json.
+// Messages made of parts are for clients that do not know how an agent writes its messages. The names are those of --json.
 
-// partInput is a piece of a message that a client appends. wire.Part is one that it reads.
+// partInput is a piece of a message that a client appends. Its counterpart for reading is wire.Part.
 type partInput struct {
 	Type      string          `json:"type"` // text, thinking, toolCall, toolResult or image
 	Text      string          `json:"text,omitempty"`
@@ -24,7 +24,7 @@ type partInput struct {
 	Data      string          `json:"data,omitempty"` // of an image, in base64
 }
 
-// partsOf gives parts as the library takes them.
+// partsOf converts parts to those of the library.
 func partsOf(list []partInput) ([]session.Part, error) {
 	var out []session.Part
 	for i, p := range list {
@@ -78,7 +78,7 @@ type assistantParams struct {
 	Error    string       `json:"error" doc:"what went wrong in an answer that failed"`
 }
 
-// answerUsage is what an answer took. Cost is in dollars.
+// answerUsage is the usage of an answer. Cost is in dollars.
 type answerUsage struct {
 	Input      int64   `json:"input"`
 	Output     int64   `json:"output"`

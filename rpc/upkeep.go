@@ -11,13 +11,13 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// eitherParams name a session by ref where none is named by its handle.
+// eitherParams name a session by ref if no handle is given.
 type eitherParams struct {
 	Ref string `json:"ref" doc:"a session that is not open: its path, its id or the beginning of it (also agent:id), or @last"`
 	dialectParam
 }
 
-// reading calls use with the open session or, for a ref, with one that is opened for reading meanwhile.
+// reading calls use with the open session or, for a ref, with a session that is opened only for this.
 func (c *call) reading(p eitherParams, use func(*store.Session) error) error {
 	if c.open != nil {
 		return use(c.open.s)
@@ -37,7 +37,7 @@ func (c *call) reading(p eitherParams, use func(*store.Session) error) error {
 	return errors.Join(use(s), s.Close())
 }
 
-// check reads every record, and every blob that a record names. A log that is no session is a problem, not a failure.
+// check reads every record, and every blob that a record refers to. A log that is not a session is reported as a problem, not as a failure.
 func check(c *call, p eitherParams) ([]session.Problem, error) {
 	problems := []session.Problem{}
 	err := c.reading(p, func(s *store.Session) error {
@@ -59,7 +59,7 @@ type repairParams struct {
 	heldParam
 }
 
-// repairLog is finished once it is begun, since it replaces a file.
+// repairLog is finished once it has begun, since it replaces a file.
 func repairLog(c *call, p repairParams) (wire.Plan, error) {
 	path, err := c.locate(*p.Ref)
 	if err != nil {
@@ -81,7 +81,7 @@ type removeParams struct {
 	heldParam
 }
 
-// remove opens the session first: it does not move arbitrary files to the trash.
+// remove opens the session first, so that it cannot move arbitrary files to the trash.
 func remove(c *call, p removeParams) (wire.Trashed, error) {
 	path, err := c.locate(*p.Ref)
 	if err != nil {
@@ -157,7 +157,7 @@ type convertParams struct {
 	Dir    string           `json:"dir" doc:"the folder of the new file; the default is the agent's own"`
 }
 
-// convertSession only reads the old session. The new one is closed; its file is in the report.
+// convertSession only reads the old session. The new one is closed; the report has its path.
 func convertSession(c *call, p convertParams) (report wire.Conversion, err error) {
 	to, err := c.store.Dialect(*p.To)
 	if err != nil {

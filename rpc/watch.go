@@ -9,9 +9,9 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Events of a watch beside those of package watch.
+// Events of a watch in addition to those of package watch.
 const (
-	eventLost watch.Kind = "lost" // the client read too slowly: so many changes were not sent
+	eventLost watch.Kind = "lost" // the client read too slowly; the notification has the number of changes that were not sent
 	eventEnd  watch.Kind = "end"  // the watch has ended by itself; message says why
 )
 
@@ -36,8 +36,8 @@ type change struct {
 	Lost int `json:"lost,omitempty"`
 }
 
-// startWatch begins to follow sessions. It answers when everything that is written from then on will be sent, and fails if
-// there is no such session. Changes are sent after the answer.
+// startWatch starts a watch of sessions. It answers once everything that is written afterwards will be sent, and fails if there is no such
+// session. Changes are sent after the answer.
 func startWatch(c *call, p watchParams) (watching, error) {
 	opt := watch.Options{Last: p.Last}
 	if p.All {
@@ -104,7 +104,7 @@ func (f *follower) send(ctx context.Context, first watch.Change, next func() (wa
 	}
 }
 
-// tell sends a change, and before it how many were lost. What finds no room is counted as lost.
+// tell sends a change, preceded by the number of lost ones, if any. A change for which there is no room counts as lost.
 func (f *follower) tell(j wire.Change) {
 	if f.lost > 0 {
 		if ok, err := f.notify("change", change{f.handle, wire.Change{Event: eventLost}, f.lost}); !ok || err != nil {
@@ -122,7 +122,7 @@ type unwatchParams struct {
 	Watch *string `json:"watch" need:"" doc:"the handle of a watch"`
 }
 
-// unwatch ends a watch. Changes that wait to be sent are still sent; no other follows the answer.
+// unwatch ends a watch. Changes that are already queued are still sent; no others follow the answer.
 func unwatch(c *call, p unwatchParams) (nothing, error) {
 	c.mu.Lock()
 	end, ok := c.watches[*p.Watch]

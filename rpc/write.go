@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// appended is the answer of an append. Durable says whether the entry is in its file. If other programs wrote meanwhile,
-// Foreign counts their entries, and Outcome says what the policy did about them.
+// appended is the answer of an append. Durable reports whether the entry is in its file. If other programs wrote in between, Foreign counts
+// their entries, and Outcome says how the policy placed the entry next to them.
 type appended struct {
 	ID      session.EntryID `json:"id"`
 	Durable bool            `json:"durable"`
@@ -31,8 +31,7 @@ type messageParams struct {
 	Message json.RawMessage `json:"message" need:"an object" doc:"a message as the agent writes it"`
 }
 
-// appendMessage does not look inside the message: what a role or a part means is for the dialect to know, and unknown ones
-// are kept.
+// appendMessage does not look inside the message: only the dialect knows what a role or a part means, and unknown ones are kept.
 func appendMessage(c *call, p messageParams) (appended, error) {
 	return acknowledge(c.open.s.AppendMessage(c.ctx, p.Message))
 }
@@ -41,7 +40,7 @@ type thinkingParams struct {
 	ThinkingLevel json.RawMessage `json:"thinkingLevel" need:"a string or null" doc:"null means not set"`
 }
 
-// appendThinkingLevelChange also takes null, the agent's own "not set".
+// appendThinkingLevelChange also accepts null, which to the agents means "not set".
 func appendThinkingLevelChange(c *call, p thinkingParams) (appended, error) {
 	body := session.ThinkingLevelChange{JSON: session.Raw(p.ThinkingLevel)}
 	if err := json.Unmarshal(p.ThinkingLevel, &body.Level); err != nil {
@@ -57,13 +56,13 @@ type modelParams struct {
 	ModelID  *string `json:"modelId" doc:"instead of model, together with provider"`
 }
 
-// appendModelChange takes both spellings; the dialect writes its own.
+// appendModelChange accepts both spellings; the dialect writes its own.
 func appendModelChange(c *call, p modelParams) (appended, error) {
 	body := session.ModelChange{Role: p.Role, Provider: or(p.Provider, ""), ModelID: or(p.ModelID, "")}
 	switch {
 	case p.Model != nil:
 		body.Model = *p.Model
-		// Only the first slash divides: names of models have slashes of their own ("openrouter/anthropic/claude").
+		// Only the first slash separates, since names of models may have slashes, too ("openrouter/anthropic/claude").
 		if provider, id, both := strings.Cut(body.Model, "/"); both {
 			body.Provider, body.ModelID = provider, id
 		} else {
@@ -81,13 +80,13 @@ func appendModelChange(c *call, p modelParams) (appended, error) {
 	return acknowledge(c.open.s.Append(c.ctx, body))
 }
 
-// byExtension says that an extension made a summary; each agent has its own word for it.
+// byExtension reports whether an extension made a summary. Agents use two names for it.
 type byExtension struct {
 	FromExtension *bool `json:"fromExtension" doc:"an extension made the summary; each dialect writes its own word"`
 	FromHook      *bool `json:"fromHook" doc:"the same as fromExtension"`
 }
 
-// is gives what was said in either word; nil if in neither.
+// is returns the value under either name, or nil if neither is given.
 func (b byExtension) is() *bool {
 	if b.FromExtension != nil && b.FromHook != nil {
 		return new(*b.FromExtension || *b.FromHook)
@@ -95,8 +94,7 @@ func (b byExtension) is() *bool {
 	return cmp.Or(b.FromExtension, b.FromHook)
 }
 
-// compactionParams need tokensBefore because Operator drops a compaction without it. It may be any number and is kept as it
-// is spelled.
+// compactionParams require tokensBefore because Operator drops a compaction without it. It may be any number, and its spelling is kept.
 type compactionParams struct {
 	Summary      *string         `json:"summary" need:""`
 	ShortSummary string          `json:"shortSummary" doc:"the summary on one line"`
@@ -115,24 +113,24 @@ func appendCompaction(c *call, p compactionParams) (appended, error) {
 	}))
 }
 
-// customParams: data may be any JSON; null means no data.
+// In customParams, data may be any JSON; null means no data.
 type customParams struct {
 	CustomType *string         `json:"customType" need:"" doc:"the extension's own name of the type"`
 	Data       json.RawMessage `json:"data"`
 }
 
-// appendCustomEntry keeps an extension's own state, which the model does not see.
+// appendCustomEntry stores an extension's own state, which the model does not see.
 func appendCustomEntry(c *call, p customParams) (appended, error) {
 	return acknowledge(c.open.s.AppendCustom(c.ctx, *p.CustomType, given(p.Data)))
 }
 
-// customMessageParams: content is a text or a list of parts. display has no default, because pi and oh-my-pi always write it.
+// In customMessageParams, content is a text or a list of parts. display has no default, because pi and oh-my-pi always write it.
 type customMessageParams struct {
 	CustomType *string         `json:"customType" need:"" doc:"the extension's own name of the type"`
 	Content    json.RawMessage `json:"content" need:"a string or a list" doc:"a text or a list of blocks"`
 	Display    *bool           `json:"display" need:"" doc:"whether people see it"`
 	Details    json.RawMessage `json:"details" doc:"any JSON, for extensions"`
-	// Attribution is for agents that keep it.
+	// Attribution is for agents that have it.
 	Attribution string `json:"attribution" doc:"omp: user or agent, which is the default"`
 }
 
@@ -143,13 +141,13 @@ func appendCustomMessageEntry(c *call, p customMessageParams) (appended, error) 
 	}))
 }
 
-// labelParams: an empty label removes the label.
+// In labelParams, an empty label removes the label.
 type labelParams struct {
 	TargetID *string `json:"targetId" need:"" doc:"the id of an entry"`
 	Label    string  `json:"label" doc:"absent, null or empty removes the label"`
 }
 
-// appendLabelChange fails if the target does not exist, as in the agents: such a label would be seen nowhere.
+// appendLabelChange fails if the target does not exist, as in the agents' programs: such a label would be shown nowhere.
 func appendLabelChange(c *call, p labelParams) (appended, error) {
 	return acknowledge(c.open.s.Label(c.ctx, session.EntryID(*p.TargetID), p.Label))
 }
@@ -162,8 +160,7 @@ func appendSessionInfo(c *call, p nameParams) (appended, error) {
 	return acknowledge(c.open.s.AppendSessionInfo(c.ctx, *p.Name))
 }
 
-// setSessionName writes the name as the agent does: as an entry in pi, into the header in oh-my-pi. appendSessionInfo always
-// appends an entry.
+// setSessionName writes the name as the agent does: pi as an entry, oh-my-pi into the header. appendSessionInfo always appends an entry.
 func setSessionName(c *call, p nameParams) (nothing, error) {
 	return nothing{}, c.open.s.Rename(c.ctx, *p.Name)
 }
@@ -173,7 +170,7 @@ type modeParams struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// appendModeChange and the four methods below are oh-my-pi's. Dialects without such entries refuse them.
+// appendModeChange and the four methods below are those of oh-my-pi. Dialects without such entries refuse them.
 func appendModeChange(c *call, p modeParams) (appended, error) {
 	return acknowledge(c.open.s.AppendModeChange(c.ctx, *p.Mode, given(p.Data)))
 }
@@ -227,15 +224,15 @@ func appendMCPToolSelection(c *call, p toolSelectionParams) (appended, error) {
 	return acknowledge(c.open.s.Append(c.ctx, session.ToolSelection{Tools: tools}))
 }
 
-// branchParams: durable makes the move survive a restart, with an entry that is written for it. By default it is written
-// where the format has an entry for it: there the agent's own branch writes one. In other formats it writes nothing.
+// In branchParams, durable makes the move survive a restart, by an entry that is written for it. By default, this entry is written if the
+// format has one, since the agent's own branch writes it, too. Other formats write nothing.
 type branchParams struct {
 	ID      *string `json:"id" need:"" doc:"the entry to continue from"`
 	Durable *bool   `json:"durable" doc:"appends an entry, so that the move survives a restart; the default is true where the agent has such entries"`
 }
 
 func branch(c *call, p branchParams) (nothing, error) {
-	if *p.ID == "" { // the library would branch before the first entry; to the agents it is an entry that does not exist
+	if *p.ID == "" { // the library would branch before the first entry; to the agents, "" is an entry that does not exist
 		_, err := c.open.s.Tree().Get("")
 		return nothing{}, err
 	}
@@ -252,8 +249,8 @@ func resetLeaf(c *call, p resetParams) (nothing, error) {
 	return nothing{}, c.open.s.ResetLeaf(c.ctx, store.BranchOptions{Durable: p.Durable})
 }
 
-// summaryParams: an id that is null is the place before the first entry. It cannot be left out, or a forgotten id would move
-// the leaf there.
+// In summaryParams, a null id means the position before the first entry. It is required, because a forgotten id would otherwise move the
+// leaf there.
 type summaryParams struct {
 	ID      json.RawMessage `json:"id" need:"a string or null" doc:"the entry to continue from; null is the place before the first entry"`
 	Summary *string         `json:"summary" need:""`
@@ -275,7 +272,7 @@ type entriesParams struct {
 	Entries *[]json.RawMessage `json:"entries" need:"" doc:"entries as the agent writes them"`
 }
 
-// rewriteEntries replaces the log as a whole. All entries are checked first, so that a bad one changes nothing.
+// rewriteEntries replaces the whole log. All entries are checked first, so that an invalid one changes nothing.
 func rewriteEntries(c *call, p entriesParams) (nothing, error) {
 	for i, e := range *p.Entries {
 		switch name := fmt.Sprintf("entries[%d]", i); {
@@ -293,7 +290,7 @@ type argumentsParams struct {
 	Arguments  json.RawMessage `json:"arguments" need:"an object" doc:"its new arguments"`
 }
 
-// rewriteToolCallArgs answers false if no entry has the tool call, as the agents do.
+// rewriteToolCallArgs answers false if no entry has the tool call, as in the agents' programs.
 func rewriteToolCallArgs(c *call, p argumentsParams) (bool, error) {
 	return c.open.s.RewriteToolCallArguments(c.ctx, *p.ToolCallID, p.Arguments)
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// ParseWhen parses a time. A date is its first moment or, if ends is set, its last. A time without a zone is local.
+// ParseWhen parses a time. A date is its first moment or, if it ends a span, the first moment of the next day. A time without a zone is
+// local.
 func ParseWhen(text string, now time.Time, ends bool) (time.Time, error) {
 	if t, err := time.ParseInLocation("2006-01-02", text, now.Location()); err == nil {
 		if ends {

@@ -17,14 +17,14 @@ var assetFiles embed.FS
 
 // Asset is a file that pages refer to.
 type Asset struct {
-	// Name has a hash of the content: a name stands for the same bytes forever.
+	// Name contains a hash of the content: the same name always means the same bytes.
 	Name string
 	// Type is the media type.
 	Type string
 	Data []byte
 }
 
-// hash is the value of a Content-Security-Policy for an inline script or style.
+// hash returns the value that allows an inline script or style in a Content-Security-Policy.
 func (a Asset) hash() string {
 	sum := sha256.Sum256(a.Data)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -36,13 +36,13 @@ var assetTypes = map[string]string{
 	".svg": "image/svg+xml",
 }
 
-// assets are the files by their names without a hash.
+// assets maps names without a hash to files.
 var assets = sync.OnceValue(func() map[string]Asset {
 	list := map[string]Asset{}
 	for _, name := range []string{"style.css", "app.js", "icon.svg"} {
 		data, err := assetFiles.ReadFile("assets/" + name)
 		if err != nil {
-			panic(err) // it is part of the program
+			panic(err) // the file is part of the program
 		}
 		data = dense(data)
 		sum := sha256.Sum256(data)
@@ -52,8 +52,8 @@ var assets = sync.OnceValue(func() map[string]Asset {
 	return list
 })
 
-// dense leaves out the indentation and the comments of the script, since every export has it. No string of it has a line break.
-// A checkout on Windows has the same bytes.
+// dense removes indentation and comments from the script, since every export contains it. No string literal of it has a line break. The
+// result is the same for a checkout on Windows.
 func dense(data []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(data) {
@@ -65,7 +65,7 @@ func dense(data []byte) []byte {
 	return b.Bytes()
 }
 
-// Assets lists what a server answers below /assets/.
+// Assets returns the files that a server serves below /assets/.
 func Assets() []Asset {
 	list := make([]Asset, 0, len(assets()))
 	for _, a := range assets() {
@@ -74,11 +74,11 @@ func Assets() []Asset {
 	return list
 }
 
-// Asset gives the address of an asset.
+// Asset returns the address of an asset.
 func (s *Site) Asset(name string) string { return s.Link("assets", assets()[name].Name) }
 
-// Policy is the Content-Security-Policy of an export: nothing is loaded, and only the one script and the one style sheet
-// are used. The script may load the search index, where there is one. The server sends its own policy as a header.
+// Policy returns the Content-Security-Policy of an export: only its script and its style sheet are used, and nothing is loaded but the
+// search index, if there is one. The server sends a policy of its own as a header.
 func (v view) Policy() string {
 	a := assets()
 	script := a["app.js"].hash()
@@ -88,8 +88,8 @@ func (v view) Policy() string {
 	return "default-src 'none'; script-src " + script + "; style-src " + a["style.css"].hash() + "; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
-// Style is the style sheet of an export, Script its script.
+// Style returns the style sheet of an export.
 func (s *Site) Style() template.CSS { return template.CSS(assets()["style.css"].Data) }
 
-// Script is the script of an export.
+// Script returns the script of an export.
 func (s *Site) Script() template.JS { return template.JS(assets()["app.js"].Data) }

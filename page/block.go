@@ -13,30 +13,29 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// How much of a text a page of the server shows. The rest is one link away. An export shows all that it is given.
+// How much of a text a page of the server shows. A link leads to the rest. An export shows everything that it is given.
 const (
 	mostProse  = 24 << 10 // a text of a message
 	mostOutput = 4 << 10  // the output or an argument of a tool
 	mostLines  = 300      // lines of a diff
-	pageRoom   = 96 << 10 // all texts of a page, then each is cut to leastText
+	pageRoom   = 96 << 10 // all texts of a page; after that, each one is cut to leastText
 	leastText  = 160
-	// lineOverhead is about what the HTML of a line of a diff takes besides its text.
+	// lineOverhead is roughly the size of the HTML of a diff's line without its text.
 	lineOverhead = 70
 
-	// Of the changes of a session: files on a page, links to edits, of which each file has a few, and lines of each file where
-	// there are many.
+	// Limits on a page of changes: files, links to edits (few per file), and lines of each file if there are many files.
 	mostFiles  = 200
 	mostEdits  = 400
 	leastLines = 8
 )
 
-// sessionView is what the templates of a session get.
+// sessionView is the data of the templates of a session.
 type sessionView struct {
 	SessionPage
 	site *Site
 	room *int            // bytes of text that the page may still show
 	own  session.EntryID // the leaf of the session, "" where it is not known
-	part bool            // blocks for a page that is shown already
+	part bool            // the blocks are added to a page that is already shown
 }
 
 func newSessionView(s *Site, p SessionPage) *sessionView {
@@ -52,7 +51,7 @@ func newSessionView(s *Site, p SessionPage) *sessionView {
 	return v
 }
 
-// fit says how much of a text is shown, where at most most bytes of it are wanted; 0 is all of it.
+// fit returns how many bytes of a text are shown, at most most; 0 means all of it.
 func (v *sessionView) fit(text string, most int) int {
 	if v.site.Export {
 		return 0
@@ -67,7 +66,7 @@ func (v *sessionView) fit(text string, most int) int {
 	return most
 }
 
-// cut cuts a text to a number of bytes at the beginning of a character; 0 leaves it.
+// cut shortens a text to a number of bytes without splitting a character; 0 means no limit.
 func cut(text string, most int) string {
 	if most == 0 || len(text) <= most {
 		return text
@@ -78,20 +77,20 @@ func cut(text string, most int) string {
 	return text[:most]
 }
 
-// blockView is a block with what its template asks for.
+// blockView is a block with the data of its template.
 type blockView struct {
 	transcript.Block
 	v *sessionView
-	// before is the time of the block before, newModel the model if it is not that of the answer before.
+	// before is the time of the last block that has one. newModel is the model if it differs from that of the last answer.
 	before   time.Time
 	newModel string
-	// again: the block before has the same speaker.
+	// again means that the block before has the same speaker.
 	again bool
-	// FirstUnseen: the first block of the page that the model does not see. It says so for all of them.
+	// FirstUnseen marks the first block on the page that the model does not see. Its note stands for all of them.
 	FirstUnseen bool
 }
 
-// Blocks gives the blocks of the window.
+// Blocks returns the blocks of the window.
 func (v *sessionView) Blocks() []*blockView {
 	if v.Window == nil {
 		return nil
@@ -119,7 +118,7 @@ func (v *sessionView) blocks(w *transcript.Window) []*blockView {
 	return list
 }
 
-// Class is the class of the element.
+// Class returns the CSS classes of the element.
 func (b *blockView) Class() string {
 	class := "msg"
 	if b.Role == session.RoleUser && !b.Meta {
@@ -134,33 +133,34 @@ func (b *blockView) Class() string {
 	return class
 }
 
-// Who names the speaker.
+// Who returns the name of the speaker.
 func (b *blockView) Who() string { return b.Block.Who(b.v.IsTask) }
 
-// When is the time of the block.
+// When returns the time of the block.
 func (b *blockView) When() template.HTML { return b.v.site.Clock(b.Time, b.before) }
 
-// Word says what a note is about.
+// Word returns the type of the entry in words.
 func (b *blockView) Word() string {
 	return screen.OneLine(strings.ReplaceAll(b.Native, "_", " "), 40)
 }
 
-// Preview is the beginning of what the agent or its program said by itself, where that is long enough to be folded.
+// Preview returns the beginning of a text that the agent or its program wrote itself, if it is long enough to be folded.
 func (b *blockView) Preview() string {
 	return screen.OneLine(cut(b.Preamble(), 2000), 84)
 }
 
-// NewModel is the model where it is not that of the answer before.
+// NewModel returns the model if it differs from that of the last answer.
 func (b *blockView) NewModel() string { return screen.OneLine(b.newModel, 60) }
 
-// Spent says what the answer took, in full.
+// Spent returns the usage of the answer in full.
 func (b *blockView) Spent() string {
 	u := b.Usage
 	return "input " + wire.Number(u.Input) + ", output " + wire.Number(u.Output) + ", cache read " + wire.Number(u.CacheRead) +
 		", cache write " + wire.Number(u.CacheWrite)
 }
 
-// Self is the permanent link to the block. It names the end of the path, so that it shows the same wherever the session goes on.
+// Self returns the permanent link to the block. It names the end of the path, so that it shows the same path even if the session goes on
+// elsewhere.
 func (b *blockView) Self() string {
 	if b.v.site.Export || b.v.Window == nil {
 		return Anchor(b.ID)
@@ -168,11 +168,11 @@ func (b *blockView) Self() string {
 	return b.v.address(param{"leaf", string(b.v.Window.Leaf)}, param{"at", string(b.ID)}) + Anchor(b.ID)
 }
 
-// Raw is the address of the entry as it is in the log.
+// Raw returns the address of the entry as it is in the log.
 func (b *blockView) Raw() string { return b.v.site.RawLink(b.v.Key, b.ID) }
 
-// EntryLink is the address of an entry on the path to a leaf, in the same mode. In an export it is a fragment. The leaf of the
-// session is left out: then the page goes on with the session.
+// EntryLink returns the address of an entry on the path to a leaf, in the same mode. In an export it is a fragment. The session's own leaf
+// is omitted, so that the page is updated as the session grows.
 func (v *sessionView) EntryLink(leaf, entry session.EntryID) string {
 	if v.site.Export {
 		return Anchor(entry)
@@ -183,13 +183,13 @@ func (v *sessionView) EntryLink(leaf, entry session.EntryID) string {
 	return v.address(param{"leaf", string(leaf)}, param{"at", string(entry)}) + Anchor(entry)
 }
 
-// Fork is the switch before the block.
+// Fork returns the switch between branches before the block.
 func (b *blockView) Fork() *forkView { return b.v.fork(b.Block.Fork) }
 
 // forkView is a fork with its links.
 type forkView struct {
 	*transcript.Fork
-	// Label is that of the current branch. Previous and Next lead to its neighbours; "" where there is none.
+	// Label is the label of the current branch. Previous and Next are the addresses of its neighbours, or "".
 	Label, Previous, Next string
 	Items                 []item
 }
@@ -218,17 +218,17 @@ func (v *sessionView) fork(f *transcript.Fork) *forkView {
 	return view
 }
 
-// pieceView is a piece as the template shows it. Kind decides which of the others are set.
+// pieceView is a piece as the template shows it. Kind decides which other fields are set.
 type pieceView struct {
 	Kind string // text, thinking, image, tools, compacted, raw
 	HTML template.HTML
-	// Whole is the address of a text that was cut.
+	// Whole is the address of the complete text if it was cut.
 	Whole string
-	// Long: thinking that is folded.
+	// Long means that thinking is folded.
 	Long     bool
 	Redacted bool
 	Image    imageView
-	Group    string // what several calls are, in one line
+	Group    string // summary of several calls on one line
 	Tools    []*toolView
 	Type     string
 }
@@ -238,7 +238,7 @@ type imageView struct {
 	Text string
 }
 
-// PieceViews gives the pieces of the block.
+// PieceViews returns the pieces of the block.
 func (b *blockView) PieceViews() []pieceView {
 	list := make([]pieceView, 0, len(b.Pieces))
 	for _, p := range b.Pieces {
@@ -262,7 +262,7 @@ func (b *blockView) PieceViews() []pieceView {
 	return list
 }
 
-// Compacted is the compaction of the block.
+// Compacted returns the compaction of the block.
 func (b *blockView) Compacted() transcript.Compacted {
 	for _, p := range b.Pieces {
 		if c, ok := p.(transcript.Compacted); ok {
@@ -272,7 +272,7 @@ func (b *blockView) Compacted() transcript.Compacted {
 	return transcript.Compacted{}
 }
 
-// Kept links to the first entry before the compaction that the model still sees, From to the end of the branch that was left.
+// Kept returns the link to the first entry before the compaction that the model still sees.
 func (b *blockView) Kept() string {
 	if c := b.Compacted(); c.FirstKept != "" {
 		return b.v.EntryLink(b.v.Leaf, c.FirstKept)
@@ -280,7 +280,7 @@ func (b *blockView) Kept() string {
 	return ""
 }
 
-// From leads to the end of the branch that a summary is about.
+// From returns the link to the end of the branch that a summary is about.
 func (b *blockView) From() string {
 	if c := b.Compacted(); c.From != "" {
 		return b.v.EntryLink(c.From, c.From)
@@ -288,7 +288,7 @@ func (b *blockView) From() string {
 	return ""
 }
 
-// prose is a text in Markdown.
+// prose renders a text in Markdown.
 func (v *sessionView) prose(kind string, t transcript.Text, at session.EntryID) pieceView {
 	view := pieceView{Kind: kind}
 	most := v.fit(t.Text, mostProse)
@@ -312,14 +312,14 @@ func firstID(a, b session.EntryID) session.EntryID {
 	return b
 }
 
-// thinking is folded if it is longer than a few lines.
+// thinking renders thinking, which is folded if it is longer than a few lines.
 func (v *sessionView) thinking(t transcript.Thinking, at session.EntryID) pieceView {
 	view := v.prose("thinking", transcript.Text{Text: t.Text, Cut: t.Cut, Entry: t.Entry}, at)
 	view.Long, view.Redacted = len(t.Text) > 320, t.Redacted && strings.TrimSpace(t.Text) == ""
 	return view
 }
 
-// raw is a piece of an unknown type.
+// raw renders a piece of an unknown type.
 func (v *sessionView) raw(p transcript.Raw, at session.EntryID) pieceView {
 	text := string(p.JSON)
 	most := v.fit(text, mostOutput)
@@ -336,7 +336,7 @@ func jsonCode(source string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// image shows a picture, or else says what it is.
+// image renders a picture or, if it cannot be shown, its description.
 func (v *sessionView) image(p transcript.Image) imageView {
 	view := imageView{Text: p.String()}
 	if v.Image != nil {
@@ -345,7 +345,7 @@ func (v *sessionView) image(p transcript.Image) imageView {
 	return view
 }
 
-// imageAddress lets through a path of this site, and a picture of a type that browsers only paint, as data.
+// imageAddress allows a path of this site, and a data URL of a type that browsers only paint.
 func imageAddress(src string) template.URL {
 	if data, ok := strings.CutPrefix(src, "data:image/"); ok {
 		kind, data, _ := strings.Cut(data, ";base64,")

@@ -10,28 +10,28 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// mostProblems is how many problems a page lists.
+// mostProblems is the largest number of problems that a page lists.
 const mostProblems = 50
 
 func first[T any](list []T) []T { return list[:min(len(list), mostProblems)] }
 
-// beyond counts the problems of a list that a page leaves out.
+// beyond returns the number of problems in a list of n that a page omits.
 func beyond(n int) int { return max(n-mostProblems, 0) }
 
-// next is the number of the item with an index.
+// next returns the 1-based number of an index.
 func next(i int) int { return i + 1 }
 
-// plain shows a text that comes from a log.
+// plain renders a text that comes from a log.
 func plain(s string) template.HTML {
 	var b bytes.Buffer
 	markup.Plain(&b, s)
 	return template.HTML(b.String())
 }
 
-// cost is a cost in a table.
+// cost formats a cost in a table.
 func cost(f float64) string { return wire.Cost(f, "–") }
 
-// shortID is the beginning of a long id. UUIDs that are times differ at their ends.
+// shortID shortens a long id to its first 4 and last 6 characters: UUIDs that begin with a time differ only at their ends.
 func shortID(id string) string {
 	id = screen.OneLine(id, 0)
 	if len(id) <= 12 {
@@ -40,7 +40,7 @@ func shortID(id string) string {
 	return id[:4] + "…" + id[len(id)-6:]
 }
 
-// in gives a time in the zone of the site.
+// in returns a time in the zone of the site.
 func (s *Site) in(t time.Time) time.Time {
 	if s.Zone == nil {
 		return t.UTC()
@@ -48,7 +48,7 @@ func (s *Site) in(t time.Time) time.Time {
 	return t.In(s.Zone)
 }
 
-// Ago is a time element as a list shows it.
+// Ago returns a time element as a list shows it.
 func (s *Site) Ago(t time.Time) template.HTML {
 	if t.IsZero() {
 		return ""
@@ -59,7 +59,7 @@ func (s *Site) Ago(t time.Time) template.HTML {
 	return s.element(t, wire.Ago(s.in(t), s.in(s.Now())))
 }
 
-// Clock is the time element of a message: the time of day, with the date where the day differs from that of before.
+// Clock returns the time element of a message: the time of day, with the date if the day differs from that of before.
 func (s *Site) Clock(t, before time.Time) template.HTML {
 	if t.IsZero() {
 		return ""
@@ -71,7 +71,7 @@ func (s *Site) Clock(t, before time.Time) template.HTML {
 	return s.element(t, at.Format("2 Jan 15:04"))
 }
 
-// Date is a time element with date and time.
+// Date returns a time element with date and time.
 func (s *Site) Date(t time.Time) template.HTML {
 	if t.IsZero() {
 		return ""
@@ -79,10 +79,10 @@ func (s *Site) Date(t time.Time) template.HTML {
 	return s.element(t, s.in(t).Format("2 Jan 2006 15:04"))
 }
 
-// element writes a time. Its parts are made of digits and names of months.
+// element writes a time. text has only digits and names of months.
 func (s *Site) element(t time.Time, text string) template.HTML {
 	return template.HTML(`<time datetime="` + wire.UTC(t) + `" title="` + s.in(t).Format("Mon 2 Jan 2006 15:04:05 -07:00") + `">` + text + `</time>`)
 }
 
-// Folder is a path with the home folder shortened.
+// Folder returns a path with the home directory shortened.
 func (s *Site) Folder(path string) string { return wire.Tilde(screen.OneLine(path, 200), s.Home) }

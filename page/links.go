@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Link is the address of a page of the site: its path, by its parts. In an export it is that of a file, "" where the
-// export is one file.
+// Link returns the address of a page of the site, given the parts of its path. In an export it is the address of a file, or "" if the
+// export is a single file.
 func (s *Site) Link(parts ...string) string {
 	var b strings.Builder
 	if s.Export {
@@ -39,15 +39,15 @@ func (s *Site) Link(parts ...string) string {
 	return b.String()
 }
 
-// longestID is the length of an entry's id that addresses have. A log can have longer ones; a page would be made of them.
+// longestID is the largest length of an entry's id in an address. A log may have longer ids, which would make pages very large.
 const longestID = 512
 
-// Linkable reports whether an entry's id can be a part of a path: not too long, and a browser does not take it for a folder.
+// Linkable reports whether an entry's id can be part of a path: it is not too long, and a browser does not treat it as a folder.
 func Linkable(id session.EntryID) bool {
 	return id != "" && len(id) <= longestID && id != "." && id != ".."
 }
 
-// with adds the parameters of an address. A value that is too long for an address is left out.
+// with adds parameters to an address. A value that is too long for an address is omitted.
 func with(address string, v url.Values) string {
 	maps.DeleteFunc(v, func(_ string, list []string) bool { return len(list) == 1 && len(list[0]) > 4*longestID })
 	if len(v) == 0 {
@@ -56,11 +56,11 @@ func with(address string, v url.Values) string {
 	return address + "?" + v.Encode()
 }
 
-// Anchor is the fragment of an entry.
+// Anchor returns the fragment of an entry.
 func Anchor(id session.EntryID) string { return "#" + elementID(id) }
 
-// elementID is the id of an entry's element: the entry's own, with escapes for what a fragment spells with them. A browser
-// compares both before it takes escapes away. A very long id is cut, and told apart by its hash.
+// elementID returns the id of an entry's element: the entry's own id, percent-encoded like a fragment, since a browser first compares the
+// two without decoding. A very long id is cut, and its hash is appended.
 func elementID(id session.EntryID) string {
 	if len(id) > longestID {
 		sum := sha256.Sum256([]byte(id))
@@ -69,7 +69,7 @@ func elementID(id session.EntryID) string {
 	return url.PathEscape(string(id))
 }
 
-// EntryLink is the permanent link to an entry, as seen from a leaf. It works whatever part of the session is shown.
+// EntryLink returns the permanent link to an entry, as seen from a leaf. It works whatever part of the session is shown.
 func (s *Site) EntryLink(key string, leaf, entry session.EntryID) string {
 	if s.Export {
 		return s.Link("s", key) + Anchor(entry)
@@ -84,7 +84,7 @@ func (s *Site) EntryLink(key string, leaf, entry session.EntryID) string {
 	return with(s.Link("s", key), v) + Anchor(entry)
 }
 
-// RawLink is the address of an entry as it is in the log; "" in an export.
+// RawLink returns the address of an entry as it is in the log, or "" in an export.
 func (s *Site) RawLink(key string, entry session.EntryID) string {
 	if s.Export || !Linkable(entry) {
 		return ""

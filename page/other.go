@@ -11,9 +11,9 @@ import (
 
 // ErrorPage says what went wrong and what to do.
 type ErrorPage struct {
-	// Status is that of the answer: 404.
+	// Status is the HTTP status, such as 404.
 	Status int
-	// Message says what went wrong, Advice what can be done.
+	// Message says what went wrong; Advice says what can be done.
 	Message, Advice string
 }
 
@@ -21,15 +21,15 @@ type ErrorPage struct {
 type LoginPage struct {
 	// Next is the address to go to afterwards.
 	Next string
-	// Users: tokens are made by 'treeline token add'. Otherwise the server was started with one.
+	// Users means that tokens are created by 'treeline token add'. Otherwise the server was started with one token.
 	Users bool
-	// Wrong says why the last token was refused; "" if there was none.
+	// Wrong says why the last token was refused; "" means that there was none.
 	Wrong string
 }
 
 // RawPage is one entry as it is in its log.
 type RawPage struct {
-	// Key and Title are those of the session, Entry is the id.
+	// Key and Title are those of the session; Entry is the id of the entry.
 	Key, Title, Entry string
 	// Type is the agent's own name of the kind.
 	Type string
@@ -39,7 +39,7 @@ type RawPage struct {
 	Offset int64
 	// JSON is the record, byte for byte.
 	JSON []byte
-	// Exact shows the record as it is; otherwise it is indented.
+	// Exact shows the record unchanged; otherwise it is indented.
 	Exact bool
 	// Previous and Next are the entries before and after it in the log; "" for none.
 	Previous, Next string
@@ -55,27 +55,27 @@ func (s *Site) Login(w io.Writer, p LoginPage) error {
 	return s.write(w, "login.html", view{Title: "Sign in", Page: p})
 }
 
-// Raw writes one entry. The form "download" of its address is answered by the server with the bytes of the record.
+// Raw writes one entry. The server itself answers the form "download", with the bytes of the record.
 func (s *Site) Raw(w io.Writer, p RawPage) error {
 	return s.write(w, "raw.html", view{Section: "sessions", Title: p.Entry + " · " + p.Title, Page: &rawView{p, s}})
 }
 
-// rawView is what the template of an entry gets.
+// rawView is the data of the template of an entry.
 type rawView struct {
 	RawPage
 	site *Site
 }
 
-// mostRaw bounds how much of a record a page shows.
+// mostRaw is the largest number of bytes of a record on a page.
 const mostRaw = 256 << 10
 
-// Length is the size of the record.
+// Length returns the size of the record.
 func (v *rawView) Length() int64 { return int64(len(v.JSON)) }
 
-// Cut counts the bytes that are not shown.
+// Cut returns the number of bytes that are not shown.
 func (v *rawView) Cut() int64 { return max(v.Length()-mostRaw, 0) }
 
-// Body is the record. One that is cut is not indented: it is no JSON any more.
+// Body returns the record. If it was cut, it is no longer valid JSON and is not indented.
 func (v *rawView) Body() template.HTML {
 	text := cut(string(v.JSON), mostRaw)
 	if !v.Exact && v.Cut() == 0 {
@@ -84,7 +84,7 @@ func (v *rawView) Body() template.HTML {
 	return jsonCode(text)
 }
 
-// Back leads to the entry in its session.
+// Back returns the link to the entry in its session.
 func (v *rawView) Back() string {
 	return v.site.EntryLink(v.Key, session.EntryID(v.Entry), session.EntryID(v.Entry))
 }
@@ -107,16 +107,16 @@ func (v *rawView) form() string {
 	return ""
 }
 
-// Forms are the links to the two forms.
+// Forms returns the links to the two forms.
 func (v *rawView) Forms() []item {
 	return []item{{Text: "Indented", Href: v.entry(v.Entry, ""), On: !v.Exact}, {Text: "Exact", Href: v.entry(v.Entry, "exact"), On: v.Exact}}
 }
 
-// PreviousLink and NextLink lead to the neighbours in the log.
+// PreviousLink returns the link to the entry before it in the log.
 func (v *rawView) PreviousLink() string { return v.entry(v.Previous, v.form()) }
 
-// NextLink leads to the entry after it.
+// NextLink returns the link to the entry after it.
 func (v *rawView) NextLink() string { return v.entry(v.Next, v.form()) }
 
-// Download is the address of the bytes.
+// Download returns the address of the bytes.
 func (v *rawView) Download() string { return v.entry(v.Entry, "download") }

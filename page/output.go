@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// output is a page that is being written, in large pieces. Its methods return it, so that calls can follow each other. They are
-// the escapers of html/template for the places that the templates have; see templates.go.
+// output writes a page in large pieces. Its methods return it, so that calls can be chained. They are the escapers of html/template for the
+// places in which the templates need them; see templates.go.
 type output struct {
 	w   io.Writer
 	buf []byte
 }
 
-// pieceSize is how much is written at once.
+// pieceSize is the number of bytes that are written at once.
 const pieceSize = 16 << 10
 
-// stopped ends a page that cannot be written any more, as a panic.
+// stopped is the panic that ends a page after a write error.
 type stopped struct{ error }
 
 // write executes a template.
@@ -42,7 +42,7 @@ func (o *output) flush() {
 	o.buf = o.buf[:0]
 }
 
-// raw writes HTML as it is. It is called in a thousand places, in each of which its code would be.
+// raw writes HTML as it is. It is not inlined, because it is called in a thousand places.
 //
 //go:noinline
 func (o *output) raw(s string) *output {
@@ -53,7 +53,7 @@ func (o *output) raw(s string) *output {
 	return o
 }
 
-// text writes a text between elements, or as a part of a quoted attribute.
+// text writes a text between elements, or in a quoted attribute.
 func (o *output) text(s string) *output {
 	done := 0
 	for i := range len(s) {
@@ -65,7 +65,7 @@ func (o *output) text(s string) *output {
 	return o.raw(s[done:])
 }
 
-// entity is how HTML spells a character that means something in it; "" for the others.
+// entity returns the escape for a character that is special in HTML, or "" for any other.
 func entity(c byte) string {
 	switch c {
 	case '<':
@@ -79,7 +79,7 @@ func entity(c byte) string {
 	case '\'':
 		return "&#39;"
 	case '+':
-		return "&#43;" // the beginning of a script in UTF-7
+		return "&#43;" // begins a script in UTF-7
 	case 0:
 		return "\ufffd"
 	}
@@ -89,16 +89,16 @@ func entity(c byte) string {
 // number writes a whole number.
 func (o *output) number(n int64) *output { return o.raw(strconv.FormatInt(n, 10)) }
 
-// link writes an address that may come from a log: one whose scheme runs a script leads nowhere.
+// link writes an address that may come from a log. One whose scheme runs a script is replaced.
 func (o *output) link(address string) *output {
 	if scheme, _, ok := strings.Cut(address, ":"); ok && !strings.Contains(scheme, "/") &&
 		!strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "mailto") {
-		address = "#ZgotmplZ" // what html/template writes: a search for it finds an explanation
+		address = "#ZgotmplZ" // the text that html/template writes, which can be searched for
 	}
 	return o.address(address)
 }
 
-// address writes an address whose scheme is trusted. What has no place in an address is escaped, and escapes stay.
+// address writes an address whose scheme is trusted. It escapes what must not be in an address, and keeps existing escapes.
 func (o *output) address(s string) *output {
 	done := 0
 	for i := range len(s) {
@@ -112,7 +112,8 @@ func (o *output) address(s string) *output {
 	return o.text(s[done:])
 }
 
-// inAddress reports whether an address has the character as it is. Quotes and parentheses may end one in HTML or CSS.
+// inAddress reports whether a character is written unchanged in an address. Quotes and parentheses are not, as they may end one in HTML or
+// CSS.
 func inAddress(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~!#$&*+,/:;=?@[]", c) >= 0
 }

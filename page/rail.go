@@ -11,21 +11,21 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// The measures of the rail. The style sheet has the same height of a row and the same step between columns.
+// The dimensions of the rail. The style sheet has the same row height and column width.
 const (
 	railRow     = 26
 	railStep    = 16
 	railLeft    = 10
-	railColumns = 7 // further columns are drawn in the last one
+	railColumns = 7 // deeper columns are drawn in the last one
 )
 
-// railView is the tree beside the transcript: a drawing of nodes and edges, and a list of links over it.
+// railView is the tree next to the transcript: a drawing of nodes and edges, and a list of links on top of it.
 type railView struct {
 	*transcript.Rail
 	v *sessionView
 }
 
-// RailView gives the rail, nil where there is nothing to draw.
+// RailView returns the rail, or nil if there is nothing to draw.
 func (v *sessionView) RailView() *railView {
 	if v.Rail == nil || len(v.Rail.Rows) == 0 {
 		return nil
@@ -39,7 +39,7 @@ type railRowView struct {
 	Href, Class string
 }
 
-// Links are the rows of the list.
+// Links returns the rows of the list.
 func (r *railView) Links() []*railRowView {
 	list := make([]*railRowView, len(r.Rows))
 	for i, row := range r.Rows {
@@ -57,7 +57,7 @@ func (r *railView) Links() []*railRowView {
 	return list
 }
 
-// What is the text of a row.
+// What returns the text of a row.
 func (r *railRowView) What() string {
 	if r.Kind == transcript.RowRun {
 		text := wire.Count(r.Count, "entry", "entries")
@@ -78,11 +78,11 @@ func (r *railRowView) What() string {
 func railX(column int) int { return railLeft + min(column, railColumns)*railStep }
 func railY(row int) int    { return row*railRow + railRow/2 }
 
-// Drawing is the picture of the tree. It is made of numbers and fixed words alone.
+// Drawing draws the tree. It consists only of numbers and fixed words.
 func (r *railView) Drawing() template.HTML {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg width="%d" height="%d" aria-hidden="true">`, railX(r.Columns-1)+railStep, len(r.Rows)*railRow)
-	for pass := range 2 { // the active path is drawn last, over the others
+	for pass := range 2 { // the active path is drawn last, on top of the others
 		for i, row := range r.Rows {
 			if row.Above < 0 || row.Above >= i || row.Active != (pass == 1) {
 				continue
@@ -97,7 +97,7 @@ func (r *railView) Drawing() template.HTML {
 	return template.HTML(b.String())
 }
 
-// edge leads down from a node. It changes the column at once and goes straight down from there.
+// edge draws an edge down from a node. It changes the column at once and then goes straight down.
 func edge(b *bytes.Buffer, x1, y1, x2, y2 int, active bool) {
 	class := ""
 	if active {

@@ -11,9 +11,9 @@ import (
 // RunsPage is a list of runs.
 type RunsPage struct {
 	Rows []RunRow
-	// Total counts all runs; Uncounted if these are too many.
+	// Total is the number of all runs, or Uncounted if there are too many.
 	Total int
-	// Session and CWD are what the list was narrowed to; "" for all.
+	// Session and CWD are the filters of the list; "" means all.
 	Session, CWD string
 	// Problems are logs that could not be read.
 	Problems []string
@@ -23,7 +23,7 @@ type RunsPage struct {
 type RunRow struct {
 	wire.Run
 	When time.Time
-	// Key addresses the session of the run; "" where it is not known.
+	// Key identifies the session of the run in addresses; "" if it is not known.
 	Key string
 }
 
@@ -31,7 +31,7 @@ type RunRow struct {
 type RunPage struct {
 	RunRow
 	Audit wire.Audit
-	// Log is read for the timeline.
+	// Log is the log, which is read for the timeline.
 	Log *run.Log
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// SearchPage is what a search found.
+// SearchPage is the result of a search.
 type SearchPage struct {
 	Query string
-	// Error says why the query cannot be answered, such as a quote that is not closed; "" where it can.
+	// Error says why the query is invalid, such as an unclosed quote; "" means that it is valid.
 	Error string
 	// Matched and More are those of wire.SearchResult.
 	Matched string
@@ -23,20 +23,20 @@ type SearchPage struct {
 	Hits    []Hit
 	// Problems are sessions that could not be searched.
 	Problems []string
-	// Limit is the number of hits that were wanted.
+	// Limit is the requested number of hits.
 	Limit int
 }
 
 // Hit is one hit.
 type Hit struct {
 	wire.Hit
-	// Key addresses the session; "" for a run.
+	// Key identifies the session in addresses; "" for a run.
 	Key string
 }
 
-// hitGroup is the hits of one session or run, which follow each other.
+// hitGroup is a sequence of hits of one session or run.
 type hitGroup struct {
-	Hit  // the first one, for the title
+	Hit  // the first hit, for the title
 	Hits []Hit
 }
 
@@ -49,7 +49,7 @@ func (s *Site) Search(w io.Writer, p SearchPage) error {
 	return s.write(w, "search.html", view{Title: title, Query: p.Query, Page: &p})
 }
 
-// SearchHits writes the list of a page of results alone, for searching while typing.
+// SearchHits writes only the list of a page of results, for searching while typing.
 func (s *Site) SearchHits(w io.Writer, p SearchPage) error {
 	return s.write(w, "hits", view{Query: p.Query, Page: &p})
 }
@@ -72,7 +72,7 @@ func (p *SearchPage) Found() string {
 	return hits + " in " + strings.Join(in, " and ")
 }
 
-// Groups gives the hits by session, in the order of the best hit of each.
+// Groups returns the hits by session, in the order of each session's best hit.
 func (p *SearchPage) Groups() []hitGroup {
 	var groups []hitGroup
 	at := map[string]int{}
@@ -89,7 +89,7 @@ func (p *SearchPage) Groups() []hitGroup {
 	return groups
 }
 
-// HitLink leads to the entry of a hit.
+// HitLink returns the address of a hit's entry.
 func (s *Site) HitLink(h Hit) string {
 	switch {
 	case h.Run != "":
@@ -102,7 +102,7 @@ func (s *Site) HitLink(h Hit) string {
 	return s.EntryLink(h.Key, *h.Entry, *h.Entry)
 }
 
-// HitTime is the time of a hit.
+// HitTime returns the time of a hit.
 func (s *Site) HitTime(h Hit) template.HTML {
 	if h.Time == nil {
 		return ""
@@ -114,7 +114,7 @@ func (s *Site) HitTime(h Hit) template.HTML {
 	return s.Ago(at)
 }
 
-// Marked is the snippet with its matches marked.
+// Marked returns the snippet with its matches marked.
 func (h Hit) Marked() template.HTML {
 	var b bytes.Buffer
 	text := []rune(h.Snippet)

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Mode is what a page shows of a session, as the parameter "mode" spells it.
+// Mode is what a page shows of a session. Its values are those of the parameter "mode".
 type Mode string
 
 // The modes.
@@ -22,7 +22,7 @@ const (
 	Changes    Mode = "changes"    // all edits of files on the path, one diff for each file
 )
 
-// ParseMode reads the parameter; anything unknown is Everything.
+// ParseMode parses the parameter; any unknown value means Everything.
 func ParseMode(s string) Mode {
 	switch m := Mode(s); m {
 	case Focused, Model, Changes:
@@ -31,97 +31,95 @@ func ParseMode(s string) Mode {
 	return Everything
 }
 
-// SessionPage is one session. Parameters of the address: mode is the Mode; leaf is the entry that ends the path; at is an
-// entry in the middle of the window; before and after are those of transcript.Request; first=1 begins at the start of the path;
-// file is a path, in mode Changes.
+// SessionPage is one session. These are its parameters in an address: mode is the Mode; leaf is the entry that ends the path; at is an
+// entry in the middle of the window; before and after are those of transcript.Request; first=1 begins at the start of the path; file is a
+// path, in mode Changes.
 type SessionPage struct {
 	Head
 	Mode Mode
-	// Leaf is the parameter of the address; "" for the leaf of the session.
+	// Leaf is the parameter of the address; "" means the leaf of the session.
 	Leaf session.EntryID
 	// At is the entry that the reader asked for; "" for none.
 	At session.EntryID
-	// Window is what is shown, in all modes but Changes.
+	// Window is the part of the path that is shown, in all modes but Changes.
 	Window *transcript.Window
-	// Files are what mode Changes shows. File is the parameter of the address, the path of the only one that is shown; "" for all.
+	// Files is what mode Changes shows. File is the parameter of the address: the path of the only file that is shown, or "" for all.
 	Files []transcript.FileChange
 	File  string
-	// Rail is the tree; nil draws none.
+	// Rail is the tree; nil means that none is drawn.
 	Rail *transcript.Rail
-	// Here is what holds at the leaf; nil if it was not computed.
+	// Here is the state at the leaf; nil if it was not computed.
 	Here *Here
-	// Problems are those of the log and of the window.
+	// Problems are the problems of the log and of the window.
 	Problems []session.Problem
-	// Parent is the session that this one was forked from, or whose sub-agent it is. Forks and Tasks were forked from
-	// this one, or are its sub-agents. IsTask: it is the sub-agent of its parent. Only Key, Title and Dialect of these rows are shown, and what sub-agents used.
+	// Parent is the session that this one was forked from, or whose sub-agent it is. IsTask means the latter. Forks were forked from this
+	// session, and Tasks are its sub-agents. Of these rows, only Key, Title and Dialect are shown, and the usage of sub-agents.
 	Parent       *Row
 	IsTask       bool
 	Forks, Tasks []Row
 	Runs         []RunRow
-	// Resume is the command that continues the session; "" where its agent has none. ResumeIn are the commands for other
-	// agents, by agent.
+	// Resume is the command that continues the session, or "" if its agent has none. ResumeIn are the commands for other agents.
 	Resume   string
 	ResumeIn []Command
 	// Exports are the formats that the server offers.
 	Exports []Export
-	// Events is the address of the events that tell of new entries; "" for a page that stays as it is.
+	// Events is the address of the events that report new entries; "" for a page that is not updated.
 	Events string
-	// Image gives the address of a picture: a path of the server, or a data URL in an export. "" shows its type and size
-	// alone. nil is "" for all.
+	// Image returns the address of a picture: a path of the server, or a data URL in an export. For "", only the type and size are shown.
+	// nil stands for a function that returns "".
 	Image func(transcript.Image) string
-	// SessionKey gives the key of a sub-agent's session; "" for one that is not there. nil is "" for all.
+	// SessionKey returns the key of a sub-agent's session, or "" if that is not available. nil stands for a function that returns "".
 	SessionKey func(session.ID) string
 	// Sections are the branches of an export that are not on the path; see Section.
 	Sections []Section
 }
 
-// Head is what every page of a session shows.
+// Head is shown on every page of a session.
 type Head struct {
-	// Key addresses the session, ID is its own id.
+	// Key identifies the session in addresses; ID is the session's own id.
 	Key, ID string
-	// Title is its heading; "" for none.
+	// Title is the heading; "" means that there is none.
 	Title        string
 	Dialect, CWD string
-	// Origin is the machine that a session of an archive comes from; "" for none.
+	// Origin is the machine that a session of an archive comes from, or "".
 	Origin string
-	// Path is that of its log.
+	// Path is the path of the log.
 	Path    string
 	Created time.Time
-	// Entries and Messages count all branches, as do Tokens and Cost; Branches counts their tips.
+	// Entries, Messages, Tokens and Cost count all branches. Branches is the number of their tips.
 	Entries, Messages, Branches int
 	Tokens                      wire.Tokens
 	Cost                        float64
-	// Live: an entry was written within the last minutes.
+	// Live means that an entry was written within the last minutes.
 	Live bool
 }
 
-// Here is what holds at a leaf.
+// Here is the state at a leaf.
 type Here struct {
-	// Messages and Tokens are those of the context; Tokens is an estimate.
+	// Messages and Tokens are the size of the context; Tokens is an estimate.
 	Messages int
 	Tokens   int64
 	Model    string
-	// Thinking is the level; "" is off.
+	// Thinking is the thinking level; "" means off.
 	Thinking string
 }
 
 // Command is the command that continues a session in an agent.
 type Command struct{ Agent, Command string }
 
-// Section is a branch of an export. All entries of the session are in the file once: the path of SessionPage.Window, then each
-// other branch from its fork on, after the branch that it leaves. The script shows one path at a time; without it, all are
-// shown, one below the other.
+// Section is a branch of an export. The file has all entries of the session once: the path of SessionPage.Window, then each other branch
+// from its fork on, after the branch that it leaves. The script shows one path at a time; without it, all are shown one below the other.
 type Section struct {
-	// From is the entry before the fork; "" for a root.
+	// From is the entry before the fork; "" if the branch begins with a root.
 	From session.EntryID
-	// Branch is the number of the branch at the fork, and Of the number of branches; 0 for the conversation of a sub-agent that the
-	// entry From began.
+	// Branch is the number of the branch at the fork, and Of the number of branches. Both are 0 for the conversation of a sub-agent that
+	// the entry From started.
 	Branch, Of int
 	Label      string
 	Window     *transcript.Window
 }
 
-// TasksUsed is what the sub-agents used that have sessions of their own. The numbers of this session do not include it.
+// TasksUsed returns the usage of the sub-agents that have sessions of their own. The numbers of this session do not include it.
 func (p SessionPage) TasksUsed() (sum wire.Known) {
 	for _, t := range p.Tasks {
 		if t.Known != nil {
@@ -137,7 +135,7 @@ func (s *Site) Session(w io.Writer, p SessionPage) error {
 	return s.write(w, "session.html", view{Section: "sessions", Title: p.Heading(), Page: newSessionView(s, p)})
 }
 
-// Fragment writes what changes while a session grows: the blocks, the rail and the details. The script puts them into the page.
+// Fragment writes the parts that change while a session grows: the blocks, the rail and the details. The script replaces them in the page.
 func (s *Site) Fragment(w io.Writer, p SessionPage) error {
 	v := newSessionView(s, p)
 	v.part = true
@@ -147,7 +145,7 @@ func (s *Site) Fragment(w io.Writer, p SessionPage) error {
 // param is a parameter of an address.
 type param struct{ name, value string }
 
-// address is the page of the session in the same mode with other parameters; those without a value are left out.
+// address returns the address of the session in the same mode with other parameters. Those without a value are omitted.
 func (v *sessionView) address(params ...param) string { return v.inMode(v.Mode, params...) }
 
 func (v *sessionView) inMode(m Mode, params ...param) string {
@@ -163,7 +161,7 @@ func (v *sessionView) inMode(m Mode, params ...param) string {
 	return with(v.site.Link("s", v.Key), values)
 }
 
-// transcriptLink leads to an entry on the same path among everything.
+// transcriptLink returns the link to an entry on the same path in mode Everything.
 func (v *sessionView) transcriptLink(entry session.EntryID) string {
 	if v.site.Export {
 		return Anchor(entry)
@@ -171,7 +169,7 @@ func (v *sessionView) transcriptLink(entry session.EntryID) string {
 	return v.inMode(Everything, param{"leaf", string(v.Leaf)}, param{"at", string(entry)}) + Anchor(entry)
 }
 
-// Modes are the links between the modes.
+// Modes returns the links to the modes.
 func (v *sessionView) Modes() []item {
 	words := []struct {
 		m    Mode
@@ -184,7 +182,7 @@ func (v *sessionView) Modes() []item {
 	return list
 }
 
-// Earlier and Later lead to the blocks before and after the window, "" where there are none.
+// Earlier returns the link to the blocks before the window, or "".
 func (v *sessionView) Earlier() string {
 	if v.Window == nil || !v.Window.Earlier || v.site.Export {
 		return ""
@@ -192,7 +190,7 @@ func (v *sessionView) Earlier() string {
 	return v.address(param{"leaf", string(v.Leaf)}, param{"before", string(v.Window.First)})
 }
 
-// Later leads to the blocks after the window.
+// Later returns the link to the blocks after the window, or "".
 func (v *sessionView) Later() string {
 	if v.Window == nil || !v.Window.Later || v.site.Export {
 		return ""
@@ -200,10 +198,10 @@ func (v *sessionView) Later() string {
 	return v.address(param{"leaf", string(v.Leaf)}, param{"after", string(v.Window.Last)})
 }
 
-// live reports whether the path ends where the session is now. Then it goes on with the session.
+// live reports whether the path ends at the session's own leaf. Then the page is updated as the session grows.
 func (v *sessionView) live() bool { return v.Leaf == "" || v.Leaf == v.own }
 
-// LeafLink leads to the session as it is now, "" where that is shown.
+// LeafLink returns the link to the session's own leaf, or "" if that is shown.
 func (v *sessionView) LeafLink() string {
 	if v.live() || v.site.Export {
 		return ""
@@ -211,7 +209,7 @@ func (v *sessionView) LeafLink() string {
 	return v.address()
 }
 
-// FragmentLink is where the script asks for new blocks.
+// FragmentLink returns the address from which the script loads new blocks.
 func (v *sessionView) FragmentLink() string {
 	if v.site.Export || v.Mode == Changes {
 		return ""
@@ -228,13 +226,13 @@ func (v *sessionView) FragmentLink() string {
 	return with(v.site.Link("s", v.Key, "fragment"), values)
 }
 
-// Export is a format in which the server offers a session. Safe: secrets are replaced.
+// Export is a format in which the server offers a session. Safe means that secrets are replaced.
 type Export struct {
 	Format string
 	Safe   bool
 }
 
-// ExportLinks are the downloads.
+// ExportLinks returns the links of the downloads.
 func (v *sessionView) ExportLinks() []item {
 	if v.site.Export {
 		return nil
@@ -250,7 +248,7 @@ func (v *sessionView) ExportLinks() []item {
 	return list
 }
 
-// Onward is how the conversation goes on after the leaf.
+// Onward returns the links to the branches after the leaf.
 func (v *sessionView) Onward() []item {
 	if v.Window == nil || v.Window.Onward == nil {
 		return nil
@@ -266,7 +264,7 @@ func (v *sessionView) Onward() []item {
 	return list
 }
 
-// SectionViews are the other branches of an export.
+// SectionViews returns the other branches of an export.
 func (v *sessionView) SectionViews() []*sectionView {
 	list := make([]*sectionView, len(v.Sections))
 	for i, s := range v.Sections {
@@ -280,15 +278,15 @@ type sectionView struct {
 	v *sessionView
 }
 
-// Switch reports whether the branch begins with the switch of its fork.
+// Switch reports whether the section begins with the switch between the branches of its fork.
 func (s *sectionView) Switch() bool {
 	return len(s.Window.Blocks) > 0 && s.v.fork(s.Window.Blocks[0].Fork) != nil
 }
 
-// Blocks gives the blocks of the branch.
+// Blocks returns the blocks of the branch.
 func (s *sectionView) Blocks() []*blockView { return s.v.blocks(s.Window) }
 
-// Heading is the title of the session, or what stands in its place.
+// Heading returns the title of the session or, if it has none, a replacement.
 func (h Head) Heading() string {
 	if h.Title == "" {
 		return "(no title)"

@@ -13,8 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// ListQuery is what a list of sessions was asked for: the filters of a list, as the parameters of the address spell them.
-// A zero value asks for everything.
+// ListQuery has the parameters of a list of sessions: its filters, as they are spelled in the address. The zero value selects everything.
 type ListQuery struct {
 	Source string   // agent: the name of a dialect, or a folder
 	CWD    string   // cwd: the working directory
@@ -24,19 +23,19 @@ type ListQuery struct {
 	Title  string   // title: a part of it, or a pattern
 	Has    []string // has, repeated: label, branch, compaction, problem, blob, run
 	Sort   string   // sort: when (the default), created, size, messages, tokens, cost, title, project
-	Limit  int      // limit: rows wanted; 0 is the default of the server
+	Limit  int      // limit: number of rows; 0 means the server's default
 }
 
-// ParseListQuery reads the parameters of an address. It does not check their values.
+// ParseListQuery parses the parameters of an address. It does not check their values.
 func ParseListQuery(v url.Values) ListQuery {
-	limit, _ := strconv.Atoi(v.Get("limit")) // anything else is the default
+	limit, _ := strconv.Atoi(v.Get("limit")) // an invalid number means the default
 	return ListQuery{
 		Source: v.Get("agent"), CWD: v.Get("cwd"), Since: v.Get("since"), Until: v.Get("until"), Model: v.Get("model"), Title: v.Get("title"),
 		Has: v["has"], Sort: v.Get("sort"), Limit: max(limit, 0),
 	}
 }
 
-// Values gives the parameters that ParseListQuery reads.
+// Values returns the parameters that ParseListQuery parses.
 func (q ListQuery) Values() url.Values {
 	v := url.Values{}
 	set := func(name, value string) {
@@ -63,53 +62,51 @@ func (q ListQuery) Values() url.Values {
 // SessionsPage is a list of sessions.
 type SessionsPage struct {
 	Query ListQuery
-	// Rows are those shown, in order: forks and sub-agents after their parent, with a Depth.
+	// Rows are the rows to show, in order: forks and sub-agents follow their parent and have a Depth.
 	Rows []Row
-	// Matched counts the sessions that the filters let through, Total all of them. Sub-agents that the row of their session counts
-	// are in neither. Both may be Uncounted. Full: a page cannot list more rows.
+	// Matched counts the sessions that pass the filters, and Total all sessions. Sub-agents that another row counts are in neither. Both
+	// may be Uncounted. Full means that the page cannot list more rows.
 	Matched, Total int
 	Full           bool
-	// Tokens and Cost are the sums of the matched ones.
+	// Tokens and Cost are sums over the matched sessions.
 	Tokens int64
 	Cost   float64
-	// Agents, Models and Projects are what the filters offer, most used first.
+	// Agents, Models and Projects are the choices of the filters, the most frequent first.
 	Agents, Models, Projects []Choice
-	// Sources are the places of a machine that were looked at, for a page without any session. An archive has none.
+	// Sources are the places that were searched for sessions, for a page without any session. An archive has none.
 	Sources []wire.Source
-	// Problems are folders that could not be read, and files that are no sessions.
+	// Problems are folders that could not be read, and files that are not sessions.
 	Problems []string
-	// Events is the address of the events that tell of new entries; "" for a list that stays as it is.
+	// Events is the address of the events that report new entries; "" for a list that is not updated.
 	Events string
-	// Again is in how many seconds the list is to be asked for again: it has changed, and is not read that often. 0 for one that is up to
-	// date.
+	// Again is the number of seconds after which the list should be requested again, because it has changed and may not be read more often.
+	// 0 means that it is up to date.
 	Again int
-	// Index is the address of the search index of an export, relative to the page: a script that IndexScript wrote. "" for
-	// none.
+	// Index is the address of an export's search index, relative to the page: a script written by IndexScript. "" means that there is none.
 	Index string
 }
 
-// Uncounted stands for a number that was not worked out.
+// Uncounted stands for a number that was not computed.
 const Uncounted = -1
 
 // IndexEntry is a session in the search index of an export.
 type IndexEntry struct {
-	// Href is the address of its page, relative to the list.
+	// Href is the address of the session's page, relative to the list.
 	Href    string      `json:"h"`
 	Title   string      `json:"t"`
 	Dialect string      `json:"a"`
 	Texts   []IndexText `json:"x"`
 }
 
-// IndexText is what can be found: the text of an entry. Anchor is the entry's fragment, see [Anchor].
+// IndexText is a text that can be found: the text of an entry. Anchor is the entry's fragment; see [Anchor].
 type IndexText struct {
 	Anchor string `json:"e"`
 	Text   string `json:"t"`
 }
 
-// IndexScript writes the search index of an export. It is a script, since a page that was opened from a file may load
-// no other data.
+// IndexScript writes the search index of an export. It is a script, because a page that was opened from a file may not load other data.
 func IndexScript(w io.Writer, list []IndexEntry) error {
-	data, err := json.Marshal(list) // it escapes <, > and the separators that end a line in a script
+	data, err := json.Marshal(list) // escapes <, > and the separators that end a line in a script
 	if err == nil {
 		_, err = fmt.Fprintf(w, "treelineIndex(%s);\n", data)
 	}
@@ -119,19 +116,19 @@ func IndexScript(w io.Writer, list []IndexEntry) error {
 // Row is a session in a list.
 type Row struct {
 	wire.Row
-	// Key addresses the session.
+	// Key identifies the session in addresses.
 	Key string
 	// When is the time that lists are ordered by.
 	When time.Time
-	// Live: an entry was written within the last minutes.
+	// Live means that an entry was written within the last minutes.
 	Live bool
 	// Tasks counts the sub-agents that are not in the list.
 	Tasks int
-	// Task: the session is a sub-agent's.
+	// Task means that the session is a sub-agent's.
 	Task bool
 }
 
-// Choice is a value that a filter offers, and how many sessions have it.
+// Choice is a value that a filter offers, and the number of sessions that have it.
 type Choice struct {
 	Value string
 	Count int
@@ -142,13 +139,13 @@ func (s *Site) Sessions(w io.Writer, p SessionsPage) error {
 	return s.write(w, "sessions.html", view{Section: "sessions", Title: "Sessions", Index: p.Index, Page: &sessionsView{p, s}})
 }
 
-// sessionsView is what the template of a list gets.
+// sessionsView is the data of the template of a list.
 type sessionsView struct {
 	SessionsPage
 	site *Site
 }
 
-// item is a value that a menu or a chip offers.
+// item is a link of a menu, or a chip.
 type item struct {
 	Text  string
 	Count int
@@ -156,14 +153,14 @@ type item struct {
 	On    bool
 }
 
-// menu is a list of links that unfolds.
+// menu is a list of links that opens on a click.
 type menu struct {
 	Name  string
 	On    bool
 	Items []item
 }
 
-// None reports whether there is no session anywhere.
+// None reports whether there is no session at all.
 func (p SessionsPage) None() bool { return p.Total == 0 }
 
 // Narrowed reports whether any filter is set.
@@ -173,7 +170,7 @@ func (p SessionsPage) Narrowed() bool {
 	return len(q.Values()) > 0
 }
 
-// link is the list with another query. It begins with the default number of rows.
+// link returns the address of the list with a changed query and the default number of rows.
 func (v *sessionsView) link(change func(*ListQuery)) string {
 	q := v.Query
 	q.Has = slices.Clone(q.Has)
@@ -182,7 +179,7 @@ func (v *sessionsView) link(change func(*ListQuery)) string {
 	return with(v.site.Link(), q.Values())
 }
 
-// choices is a menu of the values that a filter offers, with one for all of them.
+// choices returns a menu of the values that a filter offers, preceded by one for all values.
 func (v *sessionsView) choices(all string, list []Choice, now string, show func(string) string, set func(*ListQuery, string)) menu {
 	m := menu{Name: all, On: now != ""}
 	if now != "" {
@@ -195,17 +192,17 @@ func (v *sessionsView) choices(all string, list []Choice, now string, show func(
 	return m
 }
 
-// AgentMenu offers the agents.
+// AgentMenu returns the menu of agents.
 func (v *sessionsView) AgentMenu() menu {
 	return v.choices("All agents", v.Agents, v.Query.Source, func(s string) string { return s }, func(q *ListQuery, s string) { q.Source = s })
 }
 
-// ProjectMenu offers the folders.
+// ProjectMenu returns the menu of working directories.
 func (v *sessionsView) ProjectMenu() menu {
 	return v.choices("All projects", v.Projects, v.Query.CWD, v.site.Folder, func(q *ListQuery, s string) { q.CWD = s })
 }
 
-// ModelMenu offers the models.
+// ModelMenu returns the menu of models.
 func (v *sessionsView) ModelMenu() menu {
 	return v.choices("All models", v.Models, v.Query.Model, func(s string) string { return s }, func(q *ListQuery, s string) { q.Model = s })
 }
@@ -216,7 +213,7 @@ var orders = []item{
 	{Text: "cost", Href: "cost"}, {Text: "size", Href: "size"}, {Text: "title", Href: "title"}, {Text: "project", Href: "project"},
 }
 
-// SortMenu offers the orders.
+// SortMenu returns the menu of orders.
 func (v *sessionsView) SortMenu() menu {
 	var m menu
 	for _, o := range orders {
@@ -229,7 +226,7 @@ func (v *sessionsView) SortMenu() menu {
 	return m
 }
 
-// Chips are the filters that are on or off.
+// Chips returns the filters that are either on or off.
 func (v *sessionsView) Chips() []item {
 	const week = "7d"
 	chips := []item{{Text: "Last 7 days", On: v.Query.Since == week, Href: v.link(func(q *ListQuery) {
@@ -252,7 +249,7 @@ func (v *sessionsView) Chips() []item {
 	return chips
 }
 
-// Kept are the parameters that the form does not ask for, as names and values.
+// Kept returns the parameters that have no field in the form, as names and values.
 func (v *sessionsView) Kept() (list []item) {
 	q := v.Query
 	q.Title, q.Since, q.Until, q.Model, q.CWD, q.Limit = "", "", "", "", "", 0
@@ -265,7 +262,7 @@ func (v *sessionsView) Kept() (list []item) {
 	return list
 }
 
-// MoreLink is the list with more rows, "" if all are shown.
+// MoreLink returns the address of the list with more rows, or "" if all are shown.
 func (v *sessionsView) MoreLink() string {
 	if v.Matched != Uncounted && len(v.Rows) >= v.Matched || v.Full || v.site.Export {
 		return ""
@@ -273,7 +270,7 @@ func (v *sessionsView) MoreLink() string {
 	return v.link(func(q *ListQuery) { q.Limit = max(2*len(v.Rows), 100) })
 }
 
-// Depth is how many ancestors of the row stand above it.
+// Depth returns the number of ancestors above the row.
 func (r Row) Depth() int {
 	if r.Row.Depth == nil {
 		return 0
@@ -281,7 +278,7 @@ func (r Row) Depth() int {
 	return min(*r.Row.Depth, 4) // deeper forks are indented no further
 }
 
-// Notes are what is worth knowing of the session besides. Those that are on need attention.
+// Notes returns further facts about the session. Those that are on need attention.
 func (r Row) Notes() (notes []item) {
 	add := func(n int, one, many string, on bool) {
 		if n > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Run writes one run: its numbers, a timeline of requests, tools and events, and what happened step by step.
+// Run writes one run: its numbers, a timeline of requests, tools and events, and its steps.
 func (s *Site) Run(w io.Writer, p RunPage) error {
 	v := &runView{RunPage: p, site: s}
 	if p.Log != nil {
@@ -27,41 +27,41 @@ func (s *Site) Run(w io.Writer, p RunPage) error {
 	return s.write(w, "run.html", view{Section: "runs", Title: "Run " + p.ID, Page: v})
 }
 
-// runView is what the template of a run gets.
+// runView is the data of the template of a run.
 type runView struct {
 	RunPage
 	site  *Site
 	steps []runStep
-	// start and end are the first and the last known time; answered is that of the last response.
+	// start and end are the first and the last known time; answered is the time of the last response.
 	start, end, answered time.Time
-	// Left counts the steps that are not shown.
+	// Left is the number of steps that are not shown.
 	Left int
 }
 
-// mostSteps bounds the steps of a page.
+// mostSteps is the largest number of steps on a page.
 const mostSteps = 1000
 
 // runStep is a request with its response, a call with its output, or an event.
 type runStep struct {
-	// Lane is where the timeline shows it: request, tool, event, status or error.
+	// Lane is the lane of the step in the timeline: request, tool, event, status or error.
 	Lane       string
 	Start, End time.Time
 	Title      string
-	// Line is the beginning of what it says, Text all of it.
+	// Line is the beginning of the text, Text all of it.
 	Line   string
 	Text   template.HTML
 	Usage  *run.Usage
 	Failed bool
-	// Offset is when it began, counted from the start of the run.
+	// Offset is the start time, relative to that of the run.
 	Offset string
 }
 
-// read makes the steps of the log.
+// read makes the steps from the log.
 func (v *runView) read() error {
 	requests := map[int64]int{} // steps by number
 	calls := map[string]int{}
 	for _, r := range v.Log.Records() {
-		if r.Type == run.TypeLLMRequest { // a request has all messages so far: it is not decoded for its envelope
+		if r.Type == run.TypeLLMRequest { // a request has all messages so far, so it is not decoded for its envelope
 			requests[r.Seq] = v.add(runStep{Lane: "request", Start: recordTime(r.Time), Title: fmt.Sprintf("request %d", r.Seq)})
 			continue
 		}
@@ -75,7 +75,7 @@ func (v *runView) read() error {
 			v.response(b, requests, at)
 		case *run.ToolOutput:
 			i, ok := calls[b.ToolCallID]
-			if !ok { // no event tells of the call: it began after the last response
+			if !ok { // no event announced the call, so it began after the last response
 				start := v.answered
 				if start.IsZero() {
 					start = at
@@ -115,13 +115,13 @@ func (v *runView) read() error {
 	return nil
 }
 
-// say fills in what a step says.
+// say sets the text of a step.
 func (s runStep) say(text string) runStep {
 	s.Line, s.Text = screen.OneLine(text, 120), outputHTML(text)
 	return s
 }
 
-// add appends a step and gives its place, -1 if there is no room for it.
+// add appends a step and returns its index, or -1 if there is no room.
 func (v *runView) add(s runStep) int {
 	if len(v.steps) == mostSteps {
 		v.Left++
@@ -146,7 +146,7 @@ func (v *runView) response(b *run.LLMResponse, requests map[int64]int, at time.T
 	}
 }
 
-// event shows what the user saw. A call waits for its output; the event of a result has nothing new where there is one.
+// event adds what the user saw. The event of a result only ends its call: the text comes from the recorded output.
 func (v *runView) event(b *run.AgentEvent, calls map[string]int, at time.Time) {
 	e := b.Event
 	kind, call := run.EventType(e), rawjson.Str(e, "tool_call_id")
@@ -184,7 +184,7 @@ func (v *runView) other(body run.Body, at time.Time) {
 	}
 }
 
-// outputHTML is a text, cut to what a page shows of one.
+// outputHTML renders a text, cut to the largest size that a page shows.
 func outputHTML(text string) template.HTML {
 	short := cut(text, mostOutput)
 	h := plain(short)
@@ -194,19 +194,19 @@ func outputHTML(text string) template.HTML {
 	return h
 }
 
-// recordTime reads the time of a record; zero if it is none.
+// recordTime parses the time of a record. It returns the zero time if it is invalid.
 func recordTime(ts string) time.Time {
-	at, _ := session.Time{Text: `"` + ts + `"`}.Time() // a session.Time holds JSON with its quotes
+	at, _ := session.Time{Text: `"` + ts + `"`}.Time() // the text of a session.Time is JSON with quotes
 	return at
 }
 
-// Steps are what happened, in the order of the log.
+// Steps returns the steps in the order of the log.
 func (v *runView) Steps() []runStep { return v.steps }
 
-// leastTook is the shortest time that is told: less says nothing.
+// leastTook is the shortest duration that is shown.
 const leastTook = 50 * time.Millisecond
 
-// Took is how long a step took, "" for one that has no length.
+// Took returns the duration of a step, or "".
 func (s runStep) Took() string {
 	if s.End.IsZero() || s.Start.IsZero() || s.End.Sub(s.Start) < leastTook {
 		return ""
@@ -214,7 +214,7 @@ func (s runStep) Took() string {
 	return wire.Took(s.End.Sub(s.Start))
 }
 
-// Length is how long the run took.
+// Length returns the duration of the run.
 func (v *runView) Length() string {
 	if v.Audit.Seconds <= 0 {
 		return ""
@@ -222,7 +222,7 @@ func (v *runView) Length() string {
 	return wire.Took(time.Duration(v.Audit.Seconds * float64(time.Second)))
 }
 
-// Faults are the findings that need attention.
+// Faults returns the findings that need attention.
 func (v *runView) Faults() (list []wire.Finding) {
 	for _, f := range v.Audit.Findings {
 		if !f.Note {
@@ -232,7 +232,7 @@ func (v *runView) Faults() (list []wire.Finding) {
 	return list
 }
 
-// SessionLink leads to the session of the run.
+// SessionLink returns the link to the session of the run.
 func (v *runView) SessionLink() string {
 	if v.Key == "" {
 		return ""
@@ -240,7 +240,7 @@ func (v *runView) SessionLink() string {
 	return v.site.Link("s", v.Key)
 }
 
-// The measures of the timeline.
+// The dimensions of the timeline.
 const (
 	laneHeight  = 22
 	laneTop     = 8
@@ -249,8 +249,8 @@ const (
 
 var lanes = []struct{ lane, title string }{{"request", "requests"}, {"tool", "tools"}, {"event", "events"}, {"status", "status"}}
 
-// Timeline draws the steps over time, and below them the tokens of each response. It is made of numbers and fixed words, and
-// of titles, which are escaped.
+// Timeline draws the steps over time, and below them the tokens of each response. It consists of numbers, fixed words, and titles, which
+// are escaped.
 func (v *runView) Timeline() template.HTML {
 	length := v.end.Sub(v.start)
 	if len(v.steps) == 0 || v.start.IsZero() || length <= 0 {

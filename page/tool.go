@@ -21,14 +21,14 @@ import (
 type toolView struct {
 	transcript.Tool
 	v *sessionView
-	// About is the title, with paths relative to the working directory. Open: shown unfolded.
+	// About is the title, with paths relative to the working directory. Open means that the call is shown unfolded.
 	About string
 	Open  bool
-	// Command is the input where it is one command, Args are its members otherwise.
+	// Command is the input if it is a single command; otherwise Args are its members.
 	Command template.HTML
 	Args    []argument
 	Outputs []pieceView
-	// RawInput is the input of an export, which cannot link to it.
+	// RawInput is the input in an export, which cannot link to it.
 	RawInput template.HTML
 	Diffs    []fileView
 	lines    int
@@ -40,7 +40,7 @@ type argument struct {
 	Value template.HTML
 }
 
-// mostCalls is how many calls are shown one below the other. More are folded into a group.
+// mostCalls is the largest number of calls that are shown one below the other. More are folded into a group.
 const mostCalls = 3
 
 func (v *sessionView) tools(t transcript.Tools) pieceView {
@@ -54,7 +54,7 @@ func (v *sessionView) tools(t transcript.Tools) pieceView {
 		view.Long = true
 		for _, c := range t.Calls {
 			if c.Failed || len(c.Edits) > 0 {
-				view.Long = false // shown unfolded: people look for these
+				view.Long = false // shown unfolded, since people look for edits and failures
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func (v *sessionView) tool(t transcript.Tool, alone bool) *toolView {
 		view.Diffs = append(view.Diffs, v.file(t.Edits[i], firstID(t.Call, t.Result)))
 	}
 	if t.Input == nil && t.Answered && t.Call == "" && view.About == "" {
-		view.About = "result" // a message of its own, after that with the call
+		view.About = "result" // a message of its own, after the one with the call
 	}
 	if len(t.Edits) == 0 {
 		view.input()
@@ -110,7 +110,7 @@ func (v *sessionView) tool(t transcript.Tool, alone bool) *toolView {
 	return view
 }
 
-// output is a text that the tool put out. JSON is indented, what a sub-agent says is Markdown, anything else stays as it is.
+// output renders a text of a tool's output. JSON is indented, the text of a sub-agent is Markdown, anything else stays unchanged.
 func (t *toolView) output(p transcript.Text) {
 	text := strings.Trim(p.Text, "\n")
 	if text == "" {
@@ -137,10 +137,10 @@ func (t *toolView) output(p transcript.Text) {
 	t.Outputs = append(t.Outputs, view)
 }
 
-// commands are the members that hold a whole command or program.
+// commands are the members whose value is a whole command or program, with its language.
 var commands = map[string]string{"command": "shell", "cmd": "shell", "script": "shell", "code": "", "sql": "sql", "query": ""}
 
-// input shows a command as code and anything else member by member. What the title says already is not repeated.
+// input renders a command as code, and any other input member by member. It omits what the title already shows.
 func (t *toolView) input() {
 	if !rawjson.IsObject(t.Input) {
 		if len(t.Input) > 0 && string(t.Input) != "null" {
@@ -163,7 +163,7 @@ func (t *toolView) input() {
 		case isText && text == t.Title:
 			continue
 		case name == "prompt" && t.Child != nil && t.ChildFragment() != "":
-			continue // the conversation of the sub-agent begins with it
+			continue // the sub-agent's conversation begins with it
 		case !isText:
 			text = string(member)
 		}
@@ -189,7 +189,7 @@ func (t *toolView) value(text, language string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// Outcome says in a few words how the call went.
+// Outcome says in a few words how the call ended.
 func (t *toolView) Outcome() string {
 	var words []string
 	switch {
@@ -206,7 +206,7 @@ func (t *toolView) Outcome() string {
 	return strings.Join(words, " · ")
 }
 
-// Sums are the lines that edits add and remove.
+// Sums counts the lines that edits add and remove.
 func (t *toolView) Sums() (s struct{ Added, Removed int }) {
 	for _, e := range t.Edits {
 		s.Added += e.Added
@@ -215,10 +215,10 @@ func (t *toolView) Sums() (s struct{ Added, Removed int }) {
 	return s
 }
 
-// InputLink and OutputLink are the addresses of the entries that have the call and the result.
+// InputLink returns the address of the entry with the call.
 func (t *toolView) InputLink() string { return t.v.site.RawLink(t.v.Key, t.Call) }
 
-// OutputLink is the address of the entry that has the result.
+// OutputLink returns the address of the entry with the result.
 func (t *toolView) OutputLink() string {
 	if t.Result == t.Call {
 		return ""
@@ -226,7 +226,7 @@ func (t *toolView) OutputLink() string {
 	return t.v.site.RawLink(t.v.Key, t.Result)
 }
 
-// ChildLink leads to the sub-agent's session, or to its entries in this one; "" where there is neither.
+// ChildLink returns the address of the sub-agent's session, or of its entries in this session; "" if there is neither.
 func (t *toolView) ChildLink() string {
 	if c := t.Child; c.Session == "" {
 		return t.v.EntryLink(c.Tip, c.First)
@@ -237,7 +237,8 @@ func (t *toolView) ChildLink() string {
 	return ""
 }
 
-// ChildFragment is where the script gets the beginning of the sub-agent's conversation when it is unfolded; "" in an export.
+// ChildFragment returns the address of the beginning of the sub-agent's conversation, which the script loads when it is unfolded; "" in an
+// export.
 func (t *toolView) ChildFragment() string {
 	key, values := t.childKey(), url.Values{"first": {"1"}}
 	if t.Child.Session == "" {
@@ -250,7 +251,7 @@ func (t *toolView) ChildFragment() string {
 	return with(t.v.site.Link("s", key, "fragment"), values)
 }
 
-// childKey addresses the sub-agent's session; "" for one that is not there.
+// childKey returns the key of the sub-agent's session, or "" if that is not available.
 func (t *toolView) childKey() string {
 	if t.Child.Session == "" || t.v.SessionKey == nil {
 		return ""
@@ -262,16 +263,16 @@ func (t *toolView) childKey() string {
 type fileView struct {
 	transcript.Edit
 	Lines []lineView
-	// More counts lines that are not shown, Whole is the address where they are.
+	// More is the number of lines that are not shown. Whole is the address at which they are.
 	More  int
 	Whole string
-	// Edits and Links are those of a change along a path; Unlinked counts the entries without a link.
+	// Edits and Links belong to a change along a path. Unlinked counts the entries without a link.
 	Edits    int
 	Links    []string
 	Unlinked int
 }
 
-// lineView is a line of a diff. Class is a for added, d for removed, h for the head of a hunk.
+// lineView is a line of a diff. Class is "a" for added, "d" for removed, "h" for the head of a hunk.
 type lineView struct {
 	Class, Sign string
 	Old, New    int
@@ -318,7 +319,7 @@ func (v *sessionView) file(e transcript.Edit, at session.EntryID) fileView {
 	return view
 }
 
-// mostLines is the number of lines that are shown of a file. Many files share the page.
+// mostLines returns the number of lines of each file that are shown. Many files share the space of the page.
 func (v *sessionView) mostLines() int {
 	switch n := len(v.Files); {
 	case v.site.Export || n == 1 && v.File != "":
@@ -329,12 +330,12 @@ func (v *sessionView) mostLines() int {
 	return mostLines
 }
 
-// Numbered reports whether the numbers of the lines are known.
+// Numbered reports whether the line numbers are known.
 func (f fileView) Numbered() bool {
 	return len(f.Hunks) > 0 && (f.Hunks[0].OldLine > 0 || f.Hunks[0].NewLine > 0)
 }
 
-// relative shows paths below the working directory relative to it. It is a plain replacement: the raw entry has the path.
+// relative makes paths below the working directory relative to it. It only replaces text; the raw entry has the full path.
 func (v *sessionView) relative(text string) string {
 	if len(v.CWD) < 2 {
 		return text
@@ -342,7 +343,7 @@ func (v *sessionView) relative(text string) string {
 	return strings.ReplaceAll(text, v.CWD+"/", "")
 }
 
-// FileViews are the changes of all files, or of the first ones.
+// FileViews returns the changes of all files, or of as many as fit.
 func (v *sessionView) FileViews() []fileView {
 	files, most := v.Files, 1<<30
 	if !v.site.Export {
@@ -365,7 +366,7 @@ func (v *sessionView) FileViews() []fileView {
 	return list
 }
 
-// MoreFiles counts the files that the page has no room for.
+// MoreFiles returns the number of files that do not fit on the page.
 func (v *sessionView) MoreFiles() int {
 	if v.site.Export {
 		return 0
@@ -373,7 +374,7 @@ func (v *sessionView) MoreFiles() int {
 	return max(len(v.Files)-mostFiles, 0)
 }
 
-// AllFiles leads from one file to all of them; "" where all are shown.
+// AllFiles returns the link from one file to all files, or "" if all are shown.
 func (v *sessionView) AllFiles() string {
 	if v.File == "" {
 		return ""
@@ -381,7 +382,7 @@ func (v *sessionView) AllFiles() string {
 	return v.inMode(Changes, param{"leaf", string(v.Leaf)})
 }
 
-// Changed are the sums over all files.
+// Changed returns the sums over all files.
 func (v *sessionView) Changed() (s struct{ Added, Removed int }) {
 	for _, c := range v.Files {
 		s.Added += c.Added

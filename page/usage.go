@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// UsageQuery is what a page of usage was asked for.
+// UsageQuery has the parameters of a page of usage.
 type UsageQuery struct {
 	Since   string // since: 7d, 2026-11-01, all; the default is UsageSpan
 	Until   string // until
@@ -23,17 +23,17 @@ type UsageQuery struct {
 	Measure string // measure: cost (the default), tokens, messages
 }
 
-// UsageSpan is how far back a page of usage looks that was not asked for a span of time.
+// UsageSpan is the default time span of a page of usage.
 const UsageSpan = "30d"
 
-// ParseUsageQuery reads the parameters of an address. It does not check their values.
+// ParseUsageQuery parses the parameters of an address. It does not check their values.
 func ParseUsageQuery(v url.Values) UsageQuery {
 	return UsageQuery{
 		Since: v.Get("since"), Until: v.Get("until"), Source: v.Get("agent"), CWD: v.Get("cwd"), Model: v.Get("model"), Measure: v.Get("measure"),
 	}
 }
 
-// Values gives the parameters that ParseUsageQuery reads.
+// Values returns the parameters that ParseUsageQuery parses.
 func (q UsageQuery) Values() url.Values {
 	v := url.Values{}
 	for _, p := range [][2]string{
@@ -46,17 +46,17 @@ func (q UsageQuery) Values() url.Values {
 	return v
 }
 
-// UsagePage is what sessions used.
+// UsagePage is the usage of sessions.
 type UsagePage struct {
 	Query UsageQuery
-	// Stats has all four lists. The days without use may be missing.
+	// Stats has all four lists. Days without usage may be missing.
 	Stats wire.Stats
-	// ByAgent has the days of each agent, in the order of Stats.Agents. The bars of a day are stacked by agent; without ByAgent
-	// they have one colour.
+	// ByAgent has the usage of each agent by day, in the order of Stats.Agents. The bars are then stacked by agent; without ByAgent they
+	// have one colour.
 	ByAgent []chart.Series
 }
 
-// Usage writes what sessions used.
+// Usage writes a page of usage.
 func (s *Site) Usage(w io.Writer, p UsagePage) error {
 	v := &usageView{UsagePage: p, site: s, measure: chart.Named(p.Query.Measure, p.Stats.Amount)}
 	if p.Stats.Days != nil {
@@ -65,7 +65,7 @@ func (s *Site) Usage(w io.Writer, p UsagePage) error {
 	return s.write(w, "usage.html", view{Section: "usage", Title: "Usage", Page: v})
 }
 
-// usageView is what the template of a page of usage gets.
+// usageView is the data of the template of a page of usage.
 type usageView struct {
 	UsagePage
 	site    *Site
@@ -73,7 +73,7 @@ type usageView struct {
 	chart   chart.Chart
 }
 
-// mostGroups bounds the rows of each table on the page. The CSV has all.
+// mostGroups is the largest number of rows of a table on the page. The CSV has all of them.
 const mostGroups = 30
 
 // usageTable is the usage by one key.
@@ -91,19 +91,19 @@ type usageRow struct {
 	Href  string
 }
 
-// Cached are the tokens that a cache was read for or written with, as in the table of 'treeline stats': the columns add up.
+// Cached returns the tokens that were read from or written to a cache, as in the table of 'treeline stats', so that the columns add up.
 func (r usageRow) Cached() int64 { return r.Tokens.CacheRead + r.Tokens.CacheWrite }
 
-// Measure is the word for what the bars show.
+// Measure returns the name of what the bars show.
 func (v *usageView) Measure() string { return v.measure.Title }
 
 // Chart draws the days.
 func (v *usageView) Chart() template.HTML { return v.chart.SVG() }
 
-// Legend names the agents of the bars.
+// Legend returns the agents in the chart.
 func (v *usageView) Legend() []string { return v.chart.Names() }
 
-// NoCost names the agents that recorded no cost.
+// NoCost returns the agents that recorded no cost.
 func (v *usageView) NoCost() string {
 	if v.Stats.Agents == nil {
 		return ""
@@ -120,7 +120,7 @@ func (v *usageView) NoCost() string {
 	return strings.Join(names, ", ")
 }
 
-// Cached is the share of the input that came from a cache, in percent.
+// Cached returns the percentage of the input that came from a cache.
 func (v *usageView) Cached() int {
 	t := v.Stats.Tokens
 	if all := t.Input + t.CacheRead + t.CacheWrite; all > 0 {
@@ -129,7 +129,7 @@ func (v *usageView) Cached() int {
 	return 0
 }
 
-// Tables are the usage by model, project, agent and day.
+// Tables returns the usage by model, project, agent and day.
 func (v *usageView) Tables() []usageTable {
 	var list []usageTable
 	add := func(t usageTable, groups *[]wire.Group, set func(*UsageQuery, string)) {
@@ -171,10 +171,10 @@ func (v *usageView) link(change func(*UsageQuery)) string {
 	return with(v.site.Link("usage"), q.Values())
 }
 
-// CSV is the address of the numbers.
+// CSV returns the address of the CSV file.
 func (v *usageView) CSV() string { return with(v.site.Link("usage.csv"), v.Query.Values()) }
 
-// Spans are the links to other spans of time.
+// Spans returns the links to other time spans.
 func (v *usageView) Spans() (list []item) {
 	for _, s := range [][2]string{{"7d", "7 days"}, {"30d", "30 days"}, {"90d", "90 days"}, {"365d", "A year"}, {"all", "All"}} {
 		list = append(list, item{Text: s[1], On: cmp.Or(v.Query.Since, UsageSpan) == s[0], Href: v.link(func(q *UsageQuery) { q.Since, q.Until = s[0], "" })})
@@ -182,7 +182,7 @@ func (v *usageView) Spans() (list []item) {
 	return list
 }
 
-// Measures are the links to what else the bars can show.
+// Measures returns the links to other measures of the bars.
 func (v *usageView) Measures() (list []item) {
 	for _, m := range chart.Measures {
 		list = append(list, item{Text: m.Title, On: m.Name == v.measure.Name, Href: v.link(func(q *UsageQuery) { q.Measure = m.Name })})
@@ -190,7 +190,7 @@ func (v *usageView) Measures() (list []item) {
 	return list
 }
 
-// Filters are what the numbers are narrowed to, each with the link that removes it.
+// Filters returns the active filters, each with the link that removes it.
 func (v *usageView) Filters() (list []item) {
 	add := func(text string, clear func(*UsageQuery)) {
 		if text != "" {

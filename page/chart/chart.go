@@ -1,4 +1,4 @@
-// Package chart draws usage as SVG: a bar for each day, whose parts are stacked, and a meter for a row of a table.
+// Package chart draws usage as SVG: a bar for each day, stacked by series, and a meter for a row of a table.
 package chart
 
 import (
@@ -13,21 +13,21 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// A Measure is what the bars of a chart show. Name is how an address spells it.
+// A Measure is what the bars of a chart show. Name is its value in an address.
 type Measure struct {
 	Name, Title string
 	Of          func(wire.Amount) float64
 	show        func(float64) string
 }
 
-// Measures are what a chart can show, the usual one first.
+// Measures are all measures, the default one first.
 var Measures = []Measure{
 	{"cost", "Cost", func(a wire.Amount) float64 { return a.Cost }, wire.Dollars},
 	{"tokens", "Tokens", func(a wire.Amount) float64 { return float64(a.Tokens.Total) }, func(f float64) string { return wire.Short(int64(f)) }},
 	{"messages", "Messages", func(a wire.Amount) float64 { return float64(a.Messages) }, func(f float64) string { return wire.Number(int64(f)) }},
 }
 
-// Named gives the measure that was asked for. Without a wish it is the first one that has a value.
+// Named returns the measure with a name. If name is "", it returns the first one with a value.
 func Named(name string, total wire.Amount) Measure {
 	for _, m := range Measures {
 		if m.Name == name || name == "" && m.Of(total) > 0 {
@@ -37,19 +37,19 @@ func Named(name string, total wire.Amount) Measure {
 	return Measures[0]
 }
 
-// Width is that of a drawing across the page. The others are the measures of a chart.
+// Width is the width of a drawing across the page. The other constants are dimensions of a chart.
 const (
 	Width  = 1060
 	height = 210
 	left   = 52
 	top    = 12
-	bottom = 22 // for the days
+	bottom = 22 // for the labels of the days
 )
 
-// mostDays bounds the bars of a chart: one day that is far away must not make it empty.
+// mostDays is the largest number of bars: a single day far away must not make the chart empty.
 const mostDays = 400
 
-// mostValue bounds a value: a chart is drawn with whole steps up to the largest.
+// mostValue is the largest value, since a chart is drawn in integral steps up to it.
 const mostValue = 1e15
 
 // A Series is the usage of one agent on each day.
@@ -65,7 +65,7 @@ type Chart struct {
 	bars    []bar
 }
 
-// Of makes the chart of some days. Without series, the bars have one part.
+// Of returns a chart of some days. Without series, each bar has one part.
 func Of(days []wire.Group, series []Series, m Measure) Chart {
 	return Chart{m, series, bars(days, series, m)}
 }
@@ -77,7 +77,7 @@ type bar struct {
 	sum   float64
 }
 
-// bars lays out the days from the first to the last, with those that have no use.
+// bars returns the bars from the first day to the last, including days without usage.
 func bars(days []wire.Group, series []Series, m Measure) []bar {
 	at := func(g wire.Group) (time.Time, bool) {
 		t, err := time.Parse(time.DateOnly, g.Name)
@@ -117,7 +117,7 @@ func bars(days []wire.Group, series []Series, m Measure) []bar {
 	return list
 }
 
-// step gives a round distance of grid lines for values up to most, so that there are three to six.
+// step returns a round distance of grid lines for values up to most, which results in three to six lines.
 func step(most float64) float64 {
 	if most <= 0 {
 		return 1
@@ -131,7 +131,7 @@ func step(most float64) float64 {
 	return 10 * unit
 }
 
-// SVG draws the chart; "" without days. It is made of numbers, fixed words, days, and names of series, which are escaped.
+// SVG draws the chart; "" without days. It consists of numbers, fixed words, days, and names of series, which are escaped.
 func (c Chart) SVG() template.HTML {
 	if len(c.bars) == 0 {
 		return ""
@@ -173,7 +173,7 @@ func (c Chart) SVG() template.HTML {
 		}
 		b.WriteString("</g>")
 		if i%every == 0 {
-			middle := min(x+width/2, Width-20) // the last one stays inside
+			middle := min(x+width/2, Width-20) // keeps the last label inside
 			fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, middle, height-6, day)
 		}
 	}
@@ -181,7 +181,7 @@ func (c Chart) SVG() template.HTML {
 	return template.HTML(b.String())
 }
 
-// readable is a day as people write it. It is a day that bars made.
+// readable formats a day that bars made.
 func readable(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -190,7 +190,7 @@ func readable(day string) string {
 	return t.Format("2 Jan")
 }
 
-// Meter draws a share of the largest value.
+// Meter draws a value as a share of the largest one.
 func Meter(value, most float64) template.HTML {
 	share := 0.0
 	if most > 0 {
@@ -199,7 +199,7 @@ func Meter(value, most float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="meter" viewBox="0 0 120 8" aria-hidden="true"><rect class="bg" width="120" height="8" rx="2"/><rect width="%.1f" height="8" rx="2"/></svg>`, share*120))
 }
 
-// Names gives the series that occur in some bars, for the legend.
+// Names returns the series that have a value in some bar, for the legend.
 func (c Chart) Names() (used []string) {
 	for j, s := range c.series {
 		if slices.ContainsFunc(c.bars, func(b bar) bool { return j < len(b.parts) && b.parts[j] > 0 }) {

@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// builder makes blocks of the entries of a route, in order.
+// builder makes blocks from the entries of a route, in order.
 type builder struct {
 	*view
 	ctx     context.Context
@@ -25,33 +25,33 @@ type builder struct {
 	made    []made
 	calls   map[string]callAt // the last call with each id
 	results map[string]bool   // calls that have a result
-	shown   map[int]int       // position of a result → the block of its call
+	shown   map[int]int       // position of a result → index of the block with its call
 	earlier earlier
-	sides   map[int32]string // first texts of conversations beside the main one
+	sides   map[int32]string // first texts of side conversations
 	model   string           // the model that the last change named
-	looked  bool             // for a model before the window
-	spent   map[string]int   // what used something → the block that shows it
+	looked  bool             // the model before the window was looked up
+	spent   map[string]int   // name of an amount → index of the block that shows it
 	speech  int              // the last answer among the first judged blocks; see lastAnswer
 	judged  int
 	from    int // position of the first step
-	now     int // the step that is shown
-	forked  int // positions up to which forks were looked at
+	now     int // the current step
+	forked  int // positions before it were searched for forks
 }
 
-// made is a block and what is known of it besides.
+// made is a block with what building needs to know about it.
 type made struct {
 	Block
 	position int
-	last     int  // position of the last entry that continued it
+	last     int  // position of the last entry that continued the block
 	first    int  // Entry.FirstPiece of an answer
 	closed   bool // the next record of the model begins another block
 	spent    []session.Spending
-	named    map[string]int // name of an amount → its position in spent
-	// summaryFollows: a compaction whose summary may be the next message.
+	named    map[string]int // name of an amount → its index in spent
+	// summaryFollows marks a compaction whose summary may be the next message.
 	summaryFollows bool
 }
 
-// callAt says where a call is.
+// callAt is the place of a call.
 type callAt struct {
 	block, piece, call int
 	position           int
@@ -104,7 +104,7 @@ func (b *builder) entry(position int) session.Entry {
 
 func (b *builder) classAt(position int) class { return b.d.k.class[b.route.index[position]] }
 
-// named gives the model that was named last, for an answer that does not name one.
+// named returns the model that was named last, for an answer that does not name one.
 func (b *builder) named() (string, error) {
 	for p := b.from - 1; p >= 0 && b.model == "" && !b.looked; p-- {
 		if b.classAt(p)&model != 0 {
@@ -126,7 +126,7 @@ func (b *builder) change(position int) error {
 	return context.Cause(b.ctx)
 }
 
-// between looks at entries that are not shown: they may name the model, or say what an answer used.
+// between reads entries that are not shown, since they may name the model or report the usage of an answer.
 func (b *builder) between(from, to int) error {
 	for p := from; p < to; p++ {
 		if b.ctx.Err() != nil {
@@ -144,7 +144,7 @@ func (b *builder) between(from, to int) error {
 	return nil
 }
 
-// step makes a block of an entry, or adds it to one.
+// step makes a block of an entry, or adds the entry to a block.
 func (b *builder) step(position int) error {
 	e := b.entry(position)
 	if b.classAt(position)&model != 0 {
@@ -188,7 +188,7 @@ func (b *builder) echoes(e session.Entry) bool {
 	return err == nil && echoer.Echoes(e, raw)
 }
 
-// unreadable stands for an entry whose record cannot be read.
+// unreadable makes a block of an entry whose record cannot be read.
 func (b *builder) unreadable(e session.Entry, position int, err error) {
 	var p *session.Problem
 	if !errors.As(err, &p) {
@@ -246,7 +246,7 @@ func (b *builder) begin(v wire.View, position int, kind Kind) *made {
 	return &b.made[len(b.made)-1]
 }
 
-// find gives the block that shows the entry at a position, or the last one before it; -1 for none.
+// find returns the index of the block that shows the entry at a position, or of the last one before it; -1 if there is none.
 func (b *builder) find(position int) int {
 	at := sort.Search(len(b.made), func(n int) bool { return b.made[n].position > position }) - 1
 	if of, ok := b.shown[position]; ok && (at < 0 || b.made[at].position != position) {
@@ -255,7 +255,7 @@ func (b *builder) find(position int) int {
 	return at
 }
 
-// markFinal marks the answers after which the user speaks next, or nothing comes.
+// markFinal marks the answers that are followed by the user or by nothing.
 func (b *builder) markFinal() {
 	for n := range b.made {
 		m := &b.made[n]
@@ -282,7 +282,7 @@ func (m *made) says() bool {
 	return false
 }
 
-// dropEmpty drops messages of which nothing is left to show, such as an answer whose text is empty.
+// dropEmpty removes messages that have nothing to show, such as an answer whose text is empty.
 func (b *builder) dropEmpty() {
 	own := map[session.EntryID]bool{}
 	to := make([]int, len(b.made))
@@ -300,7 +300,7 @@ func (b *builder) dropEmpty() {
 		kept = append(kept, m)
 	}
 	for n := range kept {
-		// An entry whose results belong to several blocks is found at its own.
+		// An entry whose results belong to several blocks is found at its own block.
 		kept[n].Also = slices.DeleteFunc(kept[n].Also, func(id session.EntryID) bool { return own[id] })
 	}
 	b.made = kept
@@ -309,7 +309,7 @@ func (b *builder) dropEmpty() {
 	}
 }
 
-// finish gives the window of made[from:to].
+// finish returns the window of made[from:to].
 func (b *builder) finish(from, to int) (*Window, error) {
 	w := &Window{}
 	for n := from; n < to; n++ {

@@ -8,17 +8,16 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// FileChange is what happened to one file along a path.
+// FileChange is the change of one file along a path.
 type FileChange struct {
-	// Edit is the sum of all edits. Where they cannot be added up, its hunks are those of each edit, one after the other, and
-	// Partial says so.
+	// Edit is the sum of all edits. If they cannot be added up, it has the hunks of each edit, one after the other, and Partial says so.
 	Edit
-	// Edits counts the edits; Entries are the entries that ask for them.
+	// Edits is the number of edits; Entries are the entries that request them.
 	Edits   int
 	Entries []session.EntryID
 }
 
-// Weight estimates the memory that changes take, in bytes.
+// Weight estimates the memory of changes in bytes.
 func Weight(list []FileChange) (n int64) {
 	const line, change = 40, 300
 	for i := range list {
@@ -32,8 +31,8 @@ func Weight(list []FileChange) (n int64) {
 	return n
 }
 
-// Changes are all edits of files on the path to leaf (nil: the leaf of the session), one for each file, in the order of
-// their first edit. Calls that failed or were not answered are left out. It reads all answers and results of the path.
+// Changes returns all edits of files on the path to leaf (nil means the leaf of the session), one FileChange per file, in the order of
+// their first edit. Calls that failed or were not answered are omitted. It reads all answers and results on the path.
 func (d *Document) Changes(ctx context.Context, leaf *session.EntryID) ([]FileChange, error) {
 	path, err := d.route(leaf)
 	if err != nil {
@@ -44,21 +43,21 @@ func (d *Document) Changes(ctx context.Context, leaf *session.EntryID) ([]FileCh
 		edits []fileEdit
 	}
 	r := d.reader(ctx)
-	open := map[string]asked{} // calls that wait for their results
+	open := map[string]asked{} // calls without a result so far
 	files := changedFiles{byPath: map[string]*changedFile{}}
 	for _, i := range path.index {
 		if d.k.class[i]&(byModel|byTool|byUser) == 0 {
 			continue
 		}
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx) // an edit of a long text takes a while
+			return nil, context.Cause(ctx) // computing an edit of a long text takes a while
 		}
 		v, err := r.Look(d.k.t.At(int(i)))
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			continue // the window that shows it tells
+			continue // the window that shows the entry reports the error
 		}
 		for _, p := range v.Parts {
 			switch p := p.(type) {
@@ -85,19 +84,19 @@ func (d *Document) Changes(ctx context.Context, leaf *session.EntryID) ([]FileCh
 type changedFiles struct {
 	byPath map[string]*changedFile
 	order  []*changedFile
-	grown  int64 // by how much replacements everywhere in a text made texts longer
+	grown  int64 // bytes by which replacements everywhere in a text made texts longer
 }
 
-// changedFile adds up the edits of a file. Either its text is known as a whole, or only the pieces that were replaced.
+// changedFile adds up the edits of a file. It knows either the whole text, or only the pieces that were replaced.
 type changedFile struct {
 	path, from string
 	edits      int
 	entries    []session.EntryID
-	grown      *int64 // that of all files
+	grown      *int64 // that of changedFiles
 
 	known, new, deleted bool
-	text                string // the whole text, where it is known
-	baseUnknown         bool   // what was there before the text was written is not known
+	text                string // the whole text, if known
+	baseUnknown         bool   // the content before the text was written is not known
 	pieces              []replacement
 	loose               []diff.Hunk // hunks that cannot be added up
 	partial             Edit        // collects what is not known
@@ -129,7 +128,7 @@ func (c *changedFiles) add(entry session.EntryID, e fileEdit) {
 	f.apply(e)
 }
 
-// apply makes one edit.
+// apply applies one edit.
 func (f *changedFile) apply(e fileEdit) {
 	switch {
 	case e.deleted:
@@ -155,7 +154,7 @@ func (f *changedFile) write(text string, created bool) {
 	if !f.known {
 		f.new = created
 		f.baseUnknown = !created
-		// What was replaced in the unknown text before stays in the list.
+		// The earlier replacements in the unknown text stay in the list.
 		for i := range f.pieces {
 			f.loose = append(f.loose, f.pieces[i].hunks()...)
 		}
@@ -170,11 +169,11 @@ const (
 	tooLong         = "an edit makes the text very long, so it is shown by itself"
 )
 
-// mostGrown bounds by how much the texts of all files together grow beyond what the log says. Few replacements everywhere
-// in a text, each of which doubles it, would take all memory. A text of short lines takes 200 times its length when it is compared.
+// mostGrown limits the total growth, in bytes, of all files by replacements everywhere in a text. A few of these, each of which doubles the
+// text, would otherwise take all memory. Comparing a text of short lines takes 200 times its length.
 const mostGrown = 1 << 20
 
-// replace makes one replacement in the whole text, or in what is known of it.
+// replace applies one replacement to the whole text, or to the known pieces.
 func (f *changedFile) replace(r replacement) {
 	if f.known {
 		if r.before != "" && strings.Contains(f.text, r.before) {
@@ -193,7 +192,7 @@ func (f *changedFile) replace(r replacement) {
 					p.hunk = nil
 				}
 				return
-			case p.after != "" && strings.Count(r.before, p.after) == 1 && !r.all: // it changes that and what is around it
+			case p.after != "" && strings.Count(r.before, p.after) == 1 && !r.all: // it changes what an earlier edit wrote, and the text around it
 				before := strings.Replace(r.before, p.after, p.before, 1)
 				f.pieces[i] = replacement{before: before, after: r.after}
 				return
@@ -209,7 +208,7 @@ func (f *changedFile) replace(r replacement) {
 	f.pieces = append(f.pieces, r)
 }
 
-// change makes a replacement in a text that has it, unless the text would become too long.
+// change applies a replacement to a text that contains r.before, unless the text would become too long.
 func (f *changedFile) change(text *string, r *replacement) bool {
 	if !r.all {
 		*text = strings.Replace(*text, r.before, r.after, 1)
@@ -231,12 +230,12 @@ func (f *changedFile) setAside(r *replacement, why string) {
 	f.partial.note(why)
 }
 
-// overlap reports whether the end of one text is the beginning of the other, by whole lines.
+// overlap reports whether one text ends with the line that the other begins with.
 func overlap(a, b string) bool {
 	return shares(a, b) || shares(b, a)
 }
 
-// shares reports whether a line that says something ends a and begins b.
+// shares reports whether a line that is not blank ends a and begins b.
 func shares(a, b string) bool {
 	a = strings.TrimSuffix(a, "\n")
 	last := a[strings.LastIndexByte(a, '\n')+1:]
@@ -244,7 +243,7 @@ func shares(a, b string) bool {
 	return strings.TrimSpace(last) != "" && last == first
 }
 
-// list gives the sums.
+// list returns the sums.
 func (c *changedFiles) list() (list []FileChange) {
 	for _, f := range c.order {
 		change := FileChange{Edits: f.edits, Entries: f.entries}

@@ -15,8 +15,8 @@ type children struct {
 	list []Child
 }
 
-// SetChildren tells the document which sessions there are, as a list with a catalogue gives them. Those of this session's
-// sub-agents are used for Tool.Child and SubAgents from then on.
+// SetChildren tells the document which sessions there are, as a list with a catalogue returns them. From then on, Tool.Child and SubAgents
+// use those of this session's sub-agents.
 func (d *Document) SetChildren(rows []place.Row) {
 	path := d.s.Path()
 	known := &children{byID: map[session.ID]Child{}}
@@ -39,7 +39,7 @@ func (d *Document) SetChildren(rows []place.Row) {
 	d.children.Store(known)
 }
 
-// SubAgents are the sessions of the sub-agents of this session, in the order of SetChildren.
+// SubAgents returns the sessions of this session's sub-agents, in the order of SetChildren.
 func (d *Document) SubAgents() []Child {
 	if known := d.children.Load(); known != nil {
 		return known.list
@@ -47,7 +47,7 @@ func (d *Document) SubAgents() []Child {
 	return nil
 }
 
-// child is the session of a sub-agent that a result names.
+// child returns the session of the sub-agent that a result names.
 func (d *Document) child(id session.ID) *Child {
 	if known := d.children.Load(); known != nil {
 		if c, ok := known.byID[id]; ok {
@@ -62,8 +62,8 @@ const (
 	mostAside      = 5000 // entries of a side conversation that are counted
 )
 
-// sideChild finds the conversation in the same log that a call began: the next one whose first message is a text of the
-// call's arguments.
+// sideChild finds the side conversation in the same log that a call started: the next one whose first message is a text in the call's
+// arguments.
 func (b *builder) sideChild(call int, arguments session.Raw) (*Child, error) {
 	tried := 0
 	for _, first := range b.d.k.sides {
@@ -86,7 +86,7 @@ func (b *builder) sideChild(call int, arguments session.Raw) (*Child, error) {
 	return nil, nil
 }
 
-// sideText is the first text of a conversation beside the main one.
+// sideText returns the first text of a side conversation.
 func (b *builder) sideText(first int32) (string, error) {
 	if s, ok := b.sides[first]; ok {
 		return s, nil
@@ -102,7 +102,7 @@ func (b *builder) sideText(first int32) (string, error) {
 	return b.sides[first], nil
 }
 
-// aside sums up a conversation beside the main one.
+// aside sums up a side conversation.
 func (b *builder) aside(first int32, title string) (*Child, error) {
 	k := b.d.k
 	in := map[int32]bool{first: true}
@@ -135,7 +135,7 @@ func (b *builder) aside(first int32, title string) (*Child, error) {
 	return c, nil
 }
 
-// tokens is what an answer used, whether or not the log has the sum.
+// tokens returns the number of tokens of an answer, even if the log has no sum.
 func tokens(u session.Usage) int64 {
 	return max(u.Total, u.Input+u.Output+u.CacheRead+u.CacheWrite)
 }

@@ -1,7 +1,7 @@
-// Package transcript is a session as a person reads it: blocks with their pieces, calls with their results, forks, edits,
-// and a drawing of the tree. A Document is one session; it gives the Blocks of a path, an Outline or Rail of the tree, and the changes
-// of files. The package makes values; other packages make HTML, Markdown or text of them. Texts are those of the
-// log and not cleaned: what shows them must treat them as hostile.
+// Package transcript is a session as a person reads it: blocks with their pieces, calls with their results, forks, edits, and a drawing of
+// the tree. A Document is one session; it returns the Blocks of a path, an Outline or Rail of the tree, and the changes of files. The
+// package makes values; other packages make HTML, Markdown or text of them. Texts come from the log unchanged: code that shows them must
+// treat them as hostile.
 package transcript
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Document is one session that is open for reading. Goroutines may use it at once, as long as none appends to the session.
-// It remembers what it worked out, in bounded memory.
+// Document is one session that is open for reading. It may be used concurrently, as long as nothing is appended to the session. It caches
+// what it computed, in bounded memory.
 type Document struct {
 	s *store.Session
 	k *Skeleton
@@ -24,16 +24,16 @@ type Document struct {
 	children atomic.Pointer[children]
 
 	mu     sync.Mutex
-	routes []*route         // the last used last
-	room   room             // for the next one
-	lines  map[int32]string // entries in one line
-	labels map[int32]string // of branches, by first entry
+	routes []*route         // the most recently used one is last
+	room   room             // for the next route
+	lines  map[int32]string // entries on one line
+	labels map[int32]string // labels of branches, by first entry
 	after  map[int32]int64  // estimates of compactions
 
-	estimates int // of compactions that were made
+	estimates int // number of estimates of compactions so far
 }
 
-// New gives the document of a session. k is the skeleton of its tree, nil to make one.
+// New returns the document of a session. k is the skeleton of its tree; nil means that New makes it.
 func New(s *store.Session, k *Skeleton) *Document {
 	if k == nil {
 		k = NewSkeleton(s.Tree())
@@ -41,14 +41,14 @@ func New(s *store.Session, k *Skeleton) *Document {
 	return &Document{s: s, k: k}
 }
 
-// Rewrite changes records before anything is made of them: blocks, titles, labels, edits (see wire.Reader.Rewrite). It has to be
-// called before the document is used. Mode Model shows records as they are.
+// Rewrite sets a function that changes records before they are used for blocks, titles, labels and edits (see wire.Reader.Rewrite). It must
+// be called before the document is used. Mode Model shows records unchanged.
 func (d *Document) Rewrite(f func(e session.Entry, record []byte) []byte) { d.rewrite = f }
 
-// Session is the session.
+// Session returns the session.
 func (d *Document) Session() *store.Session { return d.s }
 
-// Skeleton gives the shape of the tree.
+// Skeleton returns the shape of the tree.
 func (d *Document) Skeleton() *Skeleton { return d.k }
 
 const (
@@ -59,7 +59,7 @@ const (
 	mostLabeled = 20 // branches of a fork that are listed
 )
 
-// remember keeps a value for later. A table that became large is begun anew.
+// remember caches a value. A table that has become too large is cleared.
 func remember[K comparable, V any](d *Document, table *map[K]V, key K, value V) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,7 +76,7 @@ func recall[K comparable, V any](d *Document, table *map[K]V, key K) (V, bool) {
 	return v, ok
 }
 
-// fork gives the fork after an entry. branch is the first entry of the branch that is shown, -1 for none.
+// fork returns the fork after an entry. branch is the first entry of the branch that is shown; -1 means none.
 func (d *Document) fork(ctx context.Context, r *wire.Reader, at, branch int32) (*Fork, error) {
 	f := &Fork{At: d.k.id(at)}
 	f.Count = int(d.k.kids[at])
@@ -99,7 +99,7 @@ func (d *Document) fork(ctx context.Context, r *wire.Reader, at, branch int32) (
 	return f, nil
 }
 
-// reader reads entries for one call.
+// reader returns a reader of entries for one call.
 func (d *Document) reader(ctx context.Context) *wire.Reader {
 	r := wire.NewReader(ctx, d.s)
 	r.Rewrite = d.rewrite

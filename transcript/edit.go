@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Tools that change files differ from agent to agent, but few shapes of arguments occur: a text and its replacement, a list
-// of them, a whole file, or a patch. Edits are recognised by these shapes, whatever the tool is called.
+// Tools that change files differ from agent to agent, but few forms of arguments occur: a text and its replacement, a list of them, a whole
+// file, or a patch. Edits are recognized by these forms, whatever the name of the tool is.
 
 // pathKeys are the members that name a file.
 var pathKeys = []string{"path", "file_path", "filePath", "file", "filename", "notebook_path", "target_file", "absolute_path"}
@@ -28,14 +28,14 @@ var wholeKeys = []string{"content", "contents", "file_text", "fileText"}
 // patchKeys are the members that may hold a patch.
 var patchKeys = []string{"input", "patch", "patch_text", "patchText", "diff", "command", "cmd", "script"}
 
-// replacement is a text and what it becomes.
+// replacement is a text and its replacement.
 type replacement struct {
 	before, after string
 	all           bool       // everywhere in the file
-	hunk          *diff.Hunk // as a patch has it; nil for none
+	hunk          *diff.Hunk // from a patch; otherwise nil
 }
 
-// fileEdit is what one call asks of one file.
+// fileEdit is what one call does to one file.
 type fileEdit struct {
 	path, from   string
 	replaced     []replacement
@@ -49,7 +49,7 @@ const (
 	unknownPlace  = "only the place of the change is known, not what was there"
 )
 
-// Edits gives the changes of files that the arguments of a call ask for, none where the call changes no file.
+// Edits returns the changes of files that the arguments of a call request, or none if the call changes no file.
 func Edits(arguments session.Raw) []Edit {
 	var list []Edit
 	for _, f := range fileEdits(arguments) {
@@ -86,7 +86,7 @@ func fileEdits(arguments session.Raw) []fileEdit {
 	return nil
 }
 
-// edited reads arguments that name one file.
+// edited parses arguments that name one file.
 func edited(path string, arguments []byte) (f fileEdit, ok bool) {
 	f.path = path
 	for edit := range rawjson.Elements(rawjson.Get(arguments, "edits")) {
@@ -104,7 +104,7 @@ func edited(path string, arguments []byte) (f fileEdit, ok bool) {
 	if r, ok := pairOf(arguments); ok {
 		f.replaced = []replacement{r}
 		f.new = r.before == "" && rawjson.Str(arguments, "command") == ""
-		if f.new { // an empty text is replaced in a file that is made
+		if f.new { // in a new file, an empty text is replaced
 			f.whole, f.replaced = &r.after, nil
 		}
 		return f, true
@@ -127,7 +127,7 @@ func edited(path string, arguments []byte) (f fileEdit, ok bool) {
 	return placed(f, arguments)
 }
 
-// placed reads a whole text, or one that is inserted at a line.
+// placed parses the text of a whole file, or a text that is inserted at a line.
 func placed(f fileEdit, arguments []byte) (fileEdit, bool) {
 	if line := rawjson.Get(arguments, "insert_line"); line != nil {
 		text := firstString(arguments, []string{"insert_text", "new_str", "text"})
@@ -150,7 +150,7 @@ func placed(f fileEdit, arguments []byte) (fileEdit, bool) {
 	return f, false
 }
 
-// pairOf reads a text and its replacement.
+// pairOf parses a text and its replacement.
 func pairOf(value []byte) (r replacement, ok bool) {
 	for _, keys := range pairKeys {
 		before, after := rawjson.Get(value, keys[0]), rawjson.Get(value, keys[1])
@@ -173,7 +173,7 @@ func firstString(object []byte, keys []string) string {
 	return ""
 }
 
-// patched reads a text that has a patch.
+// patched parses a text that contains a patch.
 func patched(text string) (list []fileEdit) {
 	if !strings.Contains(text, "*** Begin Patch") && !strings.Contains(text, "+++ ") {
 		return nil
@@ -197,7 +197,7 @@ func patched(text string) (list []fileEdit) {
 
 const contextLines = 3
 
-// edit is what a person sees of it.
+// edit returns the edit as it is shown.
 func (f *fileEdit) edit() Edit {
 	e := Edit{Path: f.path, From: f.from, New: f.new, Deleted: f.deleted, Partial: f.partial}
 	if f.whole != nil {
@@ -213,7 +213,7 @@ func (f *fileEdit) edit() Edit {
 	return e
 }
 
-// hunks compares the two texts. Where they are in the file is not known, unless a patch says it.
+// hunks compares the two texts. Their position in the file is known only from a patch.
 func (r *replacement) hunks() []diff.Hunk {
 	if r.hunk != nil {
 		return []diff.Hunk{*r.hunk}
@@ -221,7 +221,7 @@ func (r *replacement) hunks() []diff.Hunk {
 	list := diff.Compare(r.before, r.after, contextLines)
 	for i := range list {
 		list[i].OldLine, list[i].NewLine = 0, 0
-		// A text that is replaced need not end with its line.
+		// A replaced text need not end at the end of a line.
 		for k := range list[i].Lines {
 			list[i].Lines[k].NoNewline = false
 		}
@@ -229,10 +229,10 @@ func (r *replacement) hunks() []diff.Hunk {
 	return list
 }
 
-// mostLines bounds the lines of one edit that are shown.
+// mostLines is the largest number of lines of an edit that are shown.
 const mostLines = 2000
 
-// finish counts the lines and leaves out what is too long.
+// finish counts the lines and omits those beyond mostLines.
 func (e *Edit) finish() {
 	e.Added, e.Removed = diff.Count(e.Hunks)
 	left := mostLines
@@ -248,7 +248,7 @@ func (e *Edit) finish() {
 	}
 }
 
-// note adds to what is not known of an edit.
+// note adds something that is not known about an edit.
 func (e *Edit) note(s string) {
 	if e.Partial != "" && !strings.Contains(e.Partial, s) {
 		s = e.Partial + "; " + s

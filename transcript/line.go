@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// line is an entry in one line. An answer whose first record has only thoughts is told by the next one.
+// line describes an entry on one line. If the first record of an answer has only thinking, the line is that of the next record.
 func (d *Document) line(ctx context.Context, r *wire.Reader, i int32) (string, error) {
 	if s, ok := recall(d, &d.lines, i); ok {
 		return s, nil
@@ -36,8 +36,7 @@ func (d *Document) line(ctx context.Context, r *wire.Reader, i int32) (string, e
 	return s, nil
 }
 
-// brief says in one line what a message is about: its text, or its first call with the title that its block has. Anything else
-// is told as everywhere.
+// brief describes a message on one line: its text, or the title of its first call. Any other entry gets the line that it has everywhere.
 func (d *Document) brief(v wire.View, most int) string {
 	if _, ok := v.Body.(session.Message); !ok {
 		return v.Line(most)
@@ -63,12 +62,12 @@ func (d *Document) brief(v wire.View, most int) string {
 	return screen.OneLine(line, most)
 }
 
-// words is the beginning of a text without the signs of Markdown.
+// words returns the beginning of a text without Markdown syntax.
 func (d *Document) words(text string, most int) string {
 	return screen.OneLine(d.relative(markup.Words(text, 8*most)), most)
 }
 
-// relative shows paths below the working directory relative to it.
+// relative makes paths below the working directory relative to it.
 func (d *Document) relative(text string) string {
 	if dir := d.s.Header().CWD; len(dir) > 1 {
 		return strings.ReplaceAll(text, strings.TrimSuffix(dir, "/")+"/", "")
@@ -76,7 +75,7 @@ func (d *Document) relative(text string) string {
 	return text
 }
 
-// onlyThinks reports whether a record of an answer has nothing but thoughts.
+// onlyThinks reports whether a record of an answer has nothing but thinking.
 func onlyThinks(v wire.View) bool {
 	if v.Role != session.RoleAssistant || len(v.Parts) == 0 {
 		return false
@@ -87,10 +86,10 @@ func onlyThinks(v wire.View) bool {
 	})
 }
 
-// unreadable stands for the text of an entry whose record cannot be read.
+// unreadable replaces the text of an entry whose record cannot be read.
 const unreadable = "(cannot be read)"
 
-// label is the label of the branch that begins with an entry: its first prompt, else its first text, else its first line.
+// label returns the label of the branch that begins with an entry: its first prompt, else its first text, else its first line.
 func (d *Document) label(ctx context.Context, r *wire.Reader, first int32) (string, error) {
 	if s, ok := recall(d, &d.labels, first); ok {
 		return s, nil
@@ -123,7 +122,7 @@ func (d *Document) label(ctx context.Context, r *wire.Reader, first int32) (stri
 	return label, nil
 }
 
-// firstText is the first text that says something.
+// firstText returns the first text that is not blank.
 func firstText(parts []session.Part) string {
 	for _, p := range parts {
 		if t, ok := p.(session.Text); ok && screen.OneLine(t.Text, 1) != "" {

@@ -5,7 +5,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// message adds what was said. Results go to their calls, wherever these stand.
+// message adds a message. Results are added to their calls, wherever these are.
 func (b *builder) message(v wire.View, body session.Message, position int) error {
 	if v.Role == session.RoleUser || v.Role == session.RoleTool {
 		more, err := b.answer(v, position)
@@ -41,7 +41,7 @@ func (b *builder) message(v wire.View, body session.Message, position int) error
 	return b.content(m, v, position)
 }
 
-// answered notes what an answer, in the last block, says about itself. The next record belongs to another answer if this one says how it ended.
+// answered notes what an answer in the last block says about itself. If it says how it ended, the next record belongs to another answer.
 func (b *builder) answered(m *made, v wire.View, body session.Message) error {
 	if m.Model == "" {
 		if m.Model = body.Model; m.Model == "" && body.Error == "" {
@@ -69,13 +69,13 @@ func (b *builder) answered(m *made, v wire.View, body session.Message) error {
 	return nil
 }
 
-// ordinary are the ways in which an answer ends as it should.
+// ordinary are the stop reasons of answers that ended normally.
 var ordinary = map[string]bool{
 	"": true, "stop": true, "toolUse": true, "tool_calls": true, "tool_use": true, "end_turn": true, "stop_sequence": true,
 }
 
-// continued gives the block that a record of the model continues, nil for none: another record of the same message, or an
-// answer that does not say where it ends. A fork or a result ends it in any case.
+// continued returns the block that a record of the model continues, or nil: another record of the same message, or an answer that does not
+// say where it ends. A fork or a result always ends a block.
 func (b *builder) continued(v wire.View, position int) *made {
 	if v.Role != session.RoleAssistant || len(b.made) == 0 {
 		return nil
@@ -110,9 +110,9 @@ func (b *builder) content(m *made, v wire.View, position int) error {
 			}
 		case session.ToolResult:
 			if v.Role == session.RoleUser || v.Role == session.RoleTool {
-				break // answer showed it
+				break // answer has shown it
 			}
-			if err := b.result(v, p, position); err != nil { // in the record of its call
+			if err := b.result(v, p, position); err != nil { // a result in the record of its call
 				return err
 			}
 		case session.Thinking:
@@ -125,7 +125,7 @@ func (b *builder) content(m *made, v wire.View, position int) error {
 			}
 		default:
 			if t, ok := p.(session.Text); ok && m.Error != "" && t.Text == m.Error {
-				break // the block ends with it
+				break // the block ends with the error
 			}
 			if piece := b.pieces.piece(v.ID, p); piece != nil {
 				m.Pieces = append(m.Pieces, piece)
@@ -136,7 +136,7 @@ func (b *builder) content(m *made, v wire.View, position int) error {
 	return nil
 }
 
-// call adds a call. Those that follow each other in one answer are a group.
+// call adds a call. Consecutive calls of one answer form a group.
 func (b *builder) call(m *made, v wire.View, c session.ToolCall, position int) error {
 	t := b.pieces.call(v.ID, c)
 	var err error

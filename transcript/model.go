@@ -9,9 +9,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// modelWindow gives the messages that the model sees at the end of a path, each as a block with an estimate of its tokens.
-// Results stand where the model sees them, and not with their calls. All messages are read, for the sum of the estimates; only
-// those of the window are in memory, and blocks are made of them.
+// modelWindow returns the messages that the model sees at the end of a path, each as a block with an estimate of its tokens. Results are
+// where the model sees them, and not with their calls. All messages are read, for the sum of the estimates, but only those of the window
+// are kept in memory and made into blocks.
 func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Window, error) {
 	w := &Window{Leaf: path.leaf}
 	reader := d.reader(ctx)
@@ -58,7 +58,7 @@ func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Wi
 			}
 		}
 	}
-	// Messages that the agent makes up have no place.
+	// Messages that the agent makes up have no Place.
 	for i := len(w.Blocks) - 1; i >= 0; i-- {
 		if at := w.Blocks[i].Place; at != "" {
 			w.First, w.Last = at, cmp.Or(w.Last, at)
@@ -103,24 +103,24 @@ func (d *Document) modelBlock(path *route, at row, m session.ContextMessage, par
 	return b
 }
 
-// row is messages of one entry that follow each other, by the index of the entry and the number of the row. An entry of a log that an agent
-// wrote anew may stand for messages between which are those of others.
+// row is a group of consecutive messages of one entry: the index of the entry and the number of the group. In a log that an agent rewrote,
+// messages of other entries may be between those of one entry.
 type row struct {
 	entry  int32
 	number int
 }
 
-// noRow is that of a message without an entry.
+// noRow is the row of a message without an entry.
 var noRow = row{-1, 0}
 
-// rows tells the rows apart.
+// rows numbers the rows of each entry.
 type rows struct {
 	met  []bool // entries by index
 	more map[int32]int
 	last int32
 }
 
-// of gives the row of the next message.
+// of returns the row of the next message.
 func (r *rows) of(e session.Entry) row {
 	i := int32(-1)
 	if e.ID != "" {
@@ -140,23 +140,23 @@ func (r *rows) of(e session.Entry) row {
 	return row{i, r.more[i]}
 }
 
-// slide keeps the blocks of a window while all pass by.
+// slide selects the blocks of a window from a sequence of all blocks.
 type slide struct {
 	blocks  []held
 	total   int
-	dropped int  // blocks that came before the window
-	missed  bool // blocks came after it
-	after   int  // blocks that are still wanted; negative: all
+	dropped int  // blocks before the window
+	missed  bool // there are blocks after the window
+	after   int  // blocks that are still needed; negative means all
 	before  int  // blocks that are kept before the anchor
 	anchor  row
 	skip    bool // the anchor itself is left out
-	begun   bool // the anchor was met
+	begun   bool // the anchor was reached
 	last    row
-	most    int // blocks, with those that stay together; see Request.Limit
-	large   int // bytes of a message from which on its block, which may be much smaller, is kept in its place; negative: never
+	most    int // largest number of blocks, including those that stay together; see Request.Limit
+	large   int // size of a message, in bytes, from which its block is made at once, since that may be much smaller; negative means never
 }
 
-// held is the block of an entry, which is made when all have passed by: most of them are not in the window.
+// held is a message whose block is made at the end: most of them are not in the window.
 type held struct {
 	row   row
 	block func() Block
@@ -180,7 +180,7 @@ func newSlide(r Request, anchor row) *slide {
 	return s
 }
 
-// put takes the next block, that of a message of some bytes.
+// put adds the next block, whose message has some bytes.
 func (s *slide) put(at row, bytes int, block func() Block) {
 	s.total++
 	more := at != noRow && at == s.last
@@ -213,7 +213,7 @@ func (s *slide) put(at row, bytes int, block func() Block) {
 	s.keep(at, bytes, block)
 }
 
-// keep puts a block at the end of the window.
+// keep adds a block to the end of the window.
 func (s *slide) keep(at row, bytes int, block func() Block) {
 	if s.large >= 0 && bytes > s.large {
 		made := block()
@@ -222,7 +222,7 @@ func (s *slide) keep(at row, bytes int, block func() Block) {
 	s.blocks = append(s.blocks, held{at, block})
 }
 
-// drop takes blocks away at the beginning that are too many. Those of one entry go together.
+// drop removes blocks from the beginning if there are too many. The blocks of one row are removed together.
 func (s *slide) drop() {
 	n := 1
 	for n < len(s.blocks) && s.blocks[n].row == s.blocks[0].row && s.blocks[0].row != noRow {

@@ -9,23 +9,23 @@ import (
 
 // OutlineRequest asks for an outline of the tree.
 type OutlineRequest struct {
-	// Leaf ends the active path; nil for the leaf of the session.
+	// Leaf ends the active path; nil means the leaf of the session.
 	Leaf *session.EntryID
-	// Folded are entries below which nothing is shown.
+	// Folded are the entries whose descendants are hidden.
 	Folded map[session.EntryID]bool
 	// Landmarks shows only prompts, forks, first entries and ends of branches, compactions and labels.
 	Landmarks bool
 }
 
-// Outline is the tree as rows, each below the other, of which a reader sees a few at a time. Unlike a Rail it leaves nothing
-// out but what is folded. It keeps twelve bytes a row, and reads an entry when its row is asked for.
+// Outline is the tree as a list of rows, of which a reader sees a few at a time. Unlike a Rail, it omits only what is folded. It takes
+// twelve bytes per row, and reads an entry only when its row is requested.
 type Outline struct {
 	d     *Document
 	route *route
 	rows  []outlineRow
 	// Columns is the number of columns that are used.
 	Columns int
-	// Branches counts the ends of the conversation, Entries the entries that speak.
+	// Branches counts the ends of the conversation; Entries counts the entries that speak.
 	Branches, Entries int
 }
 
@@ -33,12 +33,12 @@ type Outline struct {
 type outlineRow struct {
 	index  int32
 	column uint8
-	begins bool  // it begins a branch in a column of its own
-	folded bool  // what is below is not shown
-	hidden int32 // entries that are folded below it
+	begins bool  // begins a branch, in a column of its own
+	folded bool  // its descendants are hidden
+	hidden int32 // number of hidden entries below it
 }
 
-// Outline makes the outline. It reads no record.
+// Outline returns the outline. It reads no record.
 func (d *Document) Outline(r OutlineRequest) (*Outline, error) {
 	path, err := d.route(r.Leaf)
 	if err != nil {
@@ -78,31 +78,31 @@ func (d *Document) Outline(r OutlineRequest) (*Outline, error) {
 	return o, nil
 }
 
-// isLandmark reports whether an entry is one by which a person finds the way: see OutlineRequest.Landmarks.
+// isLandmark reports whether an entry is a landmark; see OutlineRequest.Landmarks.
 func (k *Skeleton) isLandmark(i int32) bool {
 	c := k.class[i]
 	return i == k.leaf || k.forks(i) || k.forks(k.up[i]) || k.first[i] < 0 || c&byUser != 0 ||
 		c&(byModel|byTool) == 0 && k.t.At(int(i)).Kind == session.KindCompaction
 }
 
-// Document is the one that the outline was made from. Once the session has grown, the outline of its old document must not be used any more.
+// Document returns the document that the outline was made from. After the session has grown, the outline must not be used any more.
 func (o *Outline) Document() *Document { return o.d }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (o *Outline) Len() int { return len(o.rows) }
 
 // OutlineRow is a row of an outline.
 type OutlineRow struct {
 	Row
-	// Begins: a branch begins with it, in a column further to the right than that of the fork. In all columns to the left of a
-	// row, branches that begin further below hang.
+	// Begins means that a branch begins here, to the right of the fork's column. In every column to the left of a row, a branch that begins
+	// further below is still to come.
 	Begins bool
-	// Folded: what is below is not shown. Hidden counts it.
+	// Folded means that its descendants are hidden. Hidden is their number.
 	Folded bool
 	Hidden int
 }
 
-// Rows gives the rows from..to, with their texts. Above is not set.
+// Rows returns the rows from..to, with their texts. Above is not set.
 func (o *Outline) Rows(ctx context.Context, from, to int) ([]OutlineRow, error) {
 	from, to = max(from, 0), min(to, len(o.rows))
 	if from >= to {
@@ -120,7 +120,7 @@ func (o *Outline) Rows(ctx context.Context, from, to int) ([]OutlineRow, error) 
 	return list, nil
 }
 
-// Find gives the row of an entry, or that of the nearest one before it that has a row; -1 where there is none.
+// Find returns the row of an entry or of the nearest entry before it that has a row, or -1 if there is none.
 func (o *Outline) Find(id session.EntryID) int {
 	k := o.d.k
 	e, ok := k.t.Lookup(id)
@@ -131,14 +131,14 @@ func (o *Outline) Find(id session.EntryID) int {
 	if i == k.root() {
 		return min(0, len(o.rows)-1)
 	}
-	// Rows are in the order of the skeleton, where what is below an entry follows it.
+	// The rows have the order of the skeleton, in which descendants follow an entry.
 	return sort.Search(len(o.rows), func(n int) bool { return k.place[o.rows[n].index] > k.place[i] }) - 1
 }
 
-// ID gives the entry of a row.
+// ID returns the id of a row's entry.
 func (o *Outline) ID(row int) session.EntryID { return o.d.k.id(o.rows[row].index) }
 
-// Head gives the row with which the branch of a row begins: the first one after the fork above it.
+// Head returns the first row of the branch that a row is on: the first one after the fork above it.
 func (o *Outline) Head(row int) int {
 	k := o.d.k
 	i := o.rows[row].index
@@ -151,8 +151,8 @@ func (o *Outline) Head(row int) int {
 	return row
 }
 
-// NextPrompt gives the next row that a person typed, in a direction of +1 or -1; -1 where there is none. active looks on the
-// path alone.
+// NextPrompt returns the next row that a person typed, in the direction of step (+1 or -1), or -1 if there is none. active considers only
+// rows on the path.
 func (o *Outline) NextPrompt(row, step int, active bool) int {
 	for row += step; row >= 0 && row < len(o.rows); row += step {
 		if i := o.rows[row].index; o.d.k.class[i]&byUser != 0 && (!active || o.route.at(i) >= 0) {
@@ -162,7 +162,7 @@ func (o *Outline) NextPrompt(row, step int, active bool) int {
 	return -1
 }
 
-// Aside gives the first entries of the branches that leave the path.
+// Aside returns the first entries of the branches that leave the path.
 func (o *Outline) Aside() (list []session.EntryID) {
 	k := o.d.k
 	for _, r := range o.rows {

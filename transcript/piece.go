@@ -13,11 +13,11 @@ import (
 // pieceOptions say how much of a part is shown.
 type pieceOptions struct {
 	reader *wire.Reader
-	most   int // bytes of a text; negative is no bound
-	images int // pictures of the entry so far
+	most   int // bytes of a text; a negative value means no limit
+	images int // number of the entry's pictures so far
 }
 
-// cut gives the beginning of a text, whole characters, and the number of bytes that are left out.
+// cut returns the beginning of a text, without splitting a character, and the number of bytes omitted.
 func (o *pieceOptions) cut(s string) (string, int) {
 	if o.most < 0 || len(s) <= o.most {
 		return s, 0
@@ -26,7 +26,7 @@ func (o *pieceOptions) cut(s string) (string, int) {
 	for end > 0 && end > o.most-utf8.UTFMax && !utf8.RuneStart(s[end]) {
 		end--
 	}
-	return strings.Clone(s[:end]), len(s) - end // the rest is not kept in memory
+	return strings.Clone(s[:end]), len(s) - end // so that the rest is not kept in memory
 }
 
 func (o *pieceOptions) text(id session.EntryID, s string) Text {
@@ -57,7 +57,7 @@ func images(p session.Part) (n int) {
 	return n
 }
 
-// piece makes a piece of a text, a picture or something unknown; nil where there is nothing to show.
+// piece makes a piece from a text, a picture or an unknown part. It returns nil if there is nothing to show.
 func (o *pieceOptions) piece(id session.EntryID, p session.Part) Piece {
 	switch p := p.(type) {
 	case session.Text:
@@ -81,7 +81,7 @@ func (o *pieceOptions) piece(id session.EntryID, p session.Part) Piece {
 	return nil
 }
 
-// call makes a tool of a call.
+// call makes a Tool from a call.
 func (o *pieceOptions) call(id session.EntryID, c session.ToolCall) Tool {
 	input, cut := o.cut(string(c.Arguments))
 	t := Tool{CallID: c.ID, Name: c.Name, Call: id, Input: session.Raw(input), InputCut: cut, Edits: Edits(c.Arguments)}
@@ -89,7 +89,7 @@ func (o *pieceOptions) call(id session.EntryID, c session.ToolCall) Tool {
 	return t
 }
 
-// output makes pieces of the parts of a result.
+// output makes pieces from the parts of a result.
 func (o *pieceOptions) output(id session.EntryID, parts []session.Part) (list []Piece) {
 	for _, p := range parts {
 		if piece := o.piece(id, p); piece != nil {
@@ -101,7 +101,7 @@ func (o *pieceOptions) output(id session.EntryID, parts []session.Part) (list []
 
 const titleWidth = 120 // columns of a title
 
-// title says in one line what a call is about: the files that it changes, its command as it is typed, or its arguments.
+// title says on one line what a call is about: the files that it changes, its command as it is typed, or its arguments.
 func title(arguments session.Raw, edits []Edit) string {
 	if len(edits) > 0 {
 		var paths []string
@@ -117,7 +117,7 @@ func title(arguments session.Raw, edits []Edit) string {
 		}
 		if words := textList(value); len(words) > 0 {
 			if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
-				words = words[2:] // a shell and its command
+				words = words[2:] // remove the shell and its option
 			}
 			return screen.OneLine(strings.Join(words, " "), titleWidth)
 		}
@@ -130,7 +130,7 @@ func title(arguments session.Raw, edits []Edit) string {
 	return wire.Brief(arguments, titleWidth)
 }
 
-// textList gives the texts of a JSON list; none for another value.
+// textList returns the texts of a JSON list, or none for another value.
 func textList(list []byte) (texts []string) {
 	for v := range rawjson.Elements(list) {
 		if s, ok := rawjson.Unquote(v); ok {

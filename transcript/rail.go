@@ -12,11 +12,11 @@ import (
 
 // RailRequest asks for a drawing of the tree.
 type RailRequest struct {
-	// Leaf ends the active path; nil for the leaf of the session.
+	// Leaf ends the active path; nil means the leaf of the session.
 	Leaf *session.EntryID
-	// Here is the entry that the reader looks at, or a Block.Place; "" for none.
+	// Here is the entry that the reader looks at, or a Block.Place; "" means none.
 	Here session.EntryID
-	// MaxRows bounds the rows; 0 is 300.
+	// MaxRows is the largest number of rows; 0 means 300.
 	MaxRows int
 }
 
@@ -26,32 +26,31 @@ type RowKind uint8
 // The kinds of rows.
 const (
 	RowEntry RowKind = iota
-	// RowRun stands for entries that follow each other, of which no branch is drawn.
+	// RowRun stands for consecutive entries, none of whose branches is drawn.
 	RowRun
 )
 
 // Row is a row of a rail, drawn below the rows before it.
 type Row struct {
 	Kind RowKind
-	// Entry is the entry of the row; for a run it is the last. Link is a leaf whose window shows it.
+	// Entry is the entry of the row, or the last one of a run. Link is a leaf whose window shows it.
 	Entry, Link session.EntryID
-	// Above is the row that this one hangs on, -1 for none. An edge leads from there.
+	// Above is the row from which an edge leads to this one; -1 means none.
 	Above int
-	// Column is how far to the right the row is, from 0. A row in another column than the one above begins a branch.
+	// Column is the column of the row, from 0. A row in another column than the one above it begins a branch.
 	Column int
-	// Text is the entry in a few words; for the first entry of a branch it is the label of the branch.
+	// Text describes the entry in a few words; for the first entry of a branch, it is the label of the branch.
 	Text string
-	// Count is the number of entries of a run. Branches counts those that leave from the entry, or from the run, and are not
-	// drawn.
+	// Count is the number of entries of a run. Branches is the number of branches that leave from the entry or the run and are not drawn.
 	Count, Branches int
 	// Label is the name that a person gave the entry.
 	Label string
-	// Block says what kind of block the entry is; Role who speaks.
+	// Block is the kind of the entry's block; Role is the role of the speaker.
 	Block Kind
 	Role  session.Role
-	// Active: on the path. Leaf: it is the leaf of the session. Here: it is RailRequest.Here.
+	// Active means that it is on the path, Leaf that it is the leaf of the session, and Here that it is RailRequest.Here.
 	Active, Leaf, Here bool
-	// Fork: several branches begin after it. Number is that of the branch that begins with it, 0 for none.
+	// Fork means that several branches begin after it. Number is the number of the branch that begins with it, or 0.
 	Fork   bool
 	Number int
 
@@ -63,16 +62,16 @@ type Rail struct {
 	Rows []Row
 	// Columns is the number of columns that are used.
 	Columns int
-	// Branches counts the ends of the conversation, Entries the entries that speak.
+	// Branches counts the ends of the conversation; Entries counts the entries that speak.
 	Branches, Entries int
 }
 
 const usualRows = 300
 
-// Rail draws the tree with at most MaxRows rows, however large the tree is. It reads the entries that it draws.
+// Rail draws the tree with at most MaxRows rows, but at least 4, however large the tree is. It reads only the entries that it draws.
 //
-// A small tree is drawn whole. Of a larger one the entries that matter are drawn, those near the reader first, and the others
-// are runs: the leaf, forks, first entries and ends of branches, compactions, labels, prompts, then all others.
+// A small tree is drawn as a whole. Of a larger one, the entries that matter most are drawn (see rank), and the others are runs. Of entries
+// that matter equally, those near the reader are preferred.
 func (d *Document) Rail(ctx context.Context, r RailRequest) (*Rail, error) {
 	if r.MaxRows <= 0 {
 		r.MaxRows = usualRows
@@ -98,7 +97,7 @@ type artist struct {
 	most  int
 }
 
-// draw finds the largest number of entries that fits.
+// draw draws the largest number of entries that fits.
 func (a *artist) draw() *Rail {
 	if heads := a.heads(); len(heads) <= a.most {
 		if rail := a.rows(heads); len(rail.Rows) <= a.most {
@@ -108,7 +107,7 @@ func (a *artist) draw() *Rail {
 	list := a.ranked()
 	fits, most := 1, len(list)
 	best := a.rows(a.closed(list[:1]))
-	for fits < most { // binary search: more entries never take fewer rows by much
+	for fits < most { // binary search: more entries never need far fewer rows
 		n := (fits + most + 1) / 2
 		if rail := a.rows(a.closed(list[:n])); len(rail.Rows) <= a.most {
 			fits, best = n, rail
@@ -119,7 +118,7 @@ func (a *artist) draw() *Rail {
 	return best
 }
 
-// heads are the entries that are worth a row. It stops where there are too many.
+// heads returns the entries that are worth a row. It stops when there are too many.
 func (a *artist) heads() (list []int32) {
 	for _, i := range a.k.order {
 		if a.isHead(i) {
@@ -133,7 +132,7 @@ func (a *artist) heads() (list []int32) {
 
 func (a *artist) isHead(i int32) bool { return a.k.isHead(i) || i == a.k.leaf || i == a.here }
 
-// ranked gives the entries that matter most, at most as many as there are rows.
+// ranked returns the entries that matter most, at most as many as there are rows.
 func (a *artist) ranked() []int32 {
 	k := a.k
 	near := a.here
@@ -167,7 +166,7 @@ func (a *artist) ranked() []int32 {
 	return list[:min(len(list), a.most)]
 }
 
-// rank says how much an entry matters; 0 is most.
+// rank returns how much an entry matters; 0 is the most.
 func (a *artist) rank(i int32, labeled bool) int {
 	k := a.k
 	c, on := k.class[i], a.route.at(i) >= 0
@@ -187,7 +186,7 @@ func (a *artist) rank(i int32, labeled bool) int {
 	return 5
 }
 
-// labeled are the entries that have a label.
+// labeled returns the entries that have a label.
 func (k *Skeleton) labeled() map[int32]bool {
 	on := map[int32]bool{}
 	for id := range k.t.Labels() {
@@ -198,8 +197,8 @@ func (k *Skeleton) labeled() map[int32]bool {
 	return on
 }
 
-// closed adds to a list the forks at which the ways to its entries part, and puts it into the order of the skeleton. Where
-// two entries follow each other in that order, their ways part above the highest entry between them.
+// closed adds the forks at which the paths to the entries of a list separate, and sorts the list by the order of the skeleton. The paths to
+// two consecutive entries in that order separate above the highest entry between them.
 func (a *artist) closed(list []int32) []int32 {
 	k := a.k
 	byPlace := func(x, y int32) int { return cmp.Compare(k.place[x], k.place[y]) }
@@ -221,8 +220,8 @@ func (a *artist) closed(list []int32) []int32 {
 	return slices.Compact(list)
 }
 
-// rows draws entries that are closed and in order. The last branch of a fork goes on in the column of the fork, others are
-// further to the right, as in a tree that is drawn with letters.
+// rows draws entries that closed returned. The last branch of a fork continues in the column of the fork; the others are further to the
+// right, as in a tree that is drawn with letters.
 func (a *artist) rows(list []int32) *Rail {
 	k := a.k
 	rail := &Rail{}
@@ -230,10 +229,10 @@ func (a *artist) rows(list []int32) *Rail {
 		i      int32
 		row    int
 		column int
-		left   int // entries of the list that hang on it and are not drawn yet
+		left   int // its children in the list that are not drawn yet
 	}
-	// How many entries of the list hang on each.
-	above := make([]int, len(list)) // position in the list, -1 for none
+	// above has the nearest ancestor of each entry in the list, and hang the number of its children there.
+	above := make([]int, len(list)) // index in the list, or -1
 	hang := make([]int, len(list))
 	var stack []int
 	for n, i := range list {
@@ -283,10 +282,10 @@ func (a *artist) rows(list []int32) *Rail {
 	return rail
 }
 
-// mostColumns bounds the columns: what is deeper is drawn in the last one.
+// mostColumns is the largest number of columns: deeper branches are drawn in the last one.
 const mostColumns = 12
 
-// row is the row of an entry.
+// row returns the row of an entry.
 func (a *artist) row(i int32, above, column int) Row {
 	k := a.k
 	r := Row{
@@ -302,7 +301,7 @@ func (a *artist) row(i int32, above, column int) Row {
 	return r
 }
 
-// run stands for the entries between two of which the first is above the second.
+// run returns the row for the entries between an ancestor and its descendant.
 func (a *artist) run(up, i int32) Row {
 	k := a.k
 	last := k.up[i]
@@ -318,7 +317,7 @@ func (a *artist) run(up, i int32) Row {
 	return r
 }
 
-// rest stands for all below an entry of which nothing is drawn.
+// rest returns the row for everything below an entry, if nothing there is drawn.
 func (a *artist) rest(i int32) Row {
 	k := a.k
 	r := Row{Kind: RowRun, Count: int(k.weight[i]) - 1, Branches: max(int(k.kids[i])-1, 0)}
@@ -329,7 +328,7 @@ func (a *artist) rest(i int32) Row {
 	return r
 }
 
-// describe fills in the texts of the rows.
+// describe sets the texts of the rows.
 func (d *Document) describe(ctx context.Context, rail *Rail) error {
 	r := d.reader(ctx)
 	for n := range rail.Rows {
@@ -342,7 +341,7 @@ func (d *Document) describe(ctx context.Context, rail *Rail) error {
 	return nil
 }
 
-// describeRow fills in the text of the row of an entry.
+// describeRow sets the text of an entry's row.
 func (d *Document) describeRow(ctx context.Context, r *wire.Reader, row *Row) (err error) {
 	e := d.k.t.At(int(row.index))
 	row.Role, row.Label = e.Role, d.k.t.Label(e.ID)

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// answer gives the results of an entry to their calls. more: it has other parts, too.
+// answer adds the results of an entry to their calls. more reports whether the entry has other parts, too.
 func (b *builder) answer(v wire.View, position int) (more bool, err error) {
 	found := false
 	for _, p := range v.Parts {
@@ -31,8 +31,7 @@ func (b *builder) answer(v wire.View, position int) (more bool, err error) {
 	return more, nil
 }
 
-// result shows a result with its call. A result is left out if an earlier window shows its call, and stands alone if its
-// call is not known.
+// result shows a result with its call. A result is omitted if an earlier window shows its call, and shown alone if its call is not known.
 func (b *builder) result(v wire.View, r session.ToolResult, position int) error {
 	again := b.results[r.CallID]
 	b.results[r.CallID] = true
@@ -59,7 +58,7 @@ func (b *builder) result(v wire.View, r session.ToolResult, position int) error 
 	return nil
 }
 
-// own is the block of the entry at a position, nil where it has none yet.
+// own returns the block of the entry at a position, or nil if it has none yet.
 func (b *builder) own(position int) *made {
 	if n := len(b.made) - 1; n >= 0 && b.made[n].position == position {
 		return &b.made[n]
@@ -67,7 +66,7 @@ func (b *builder) own(position int) *made {
 	return nil
 }
 
-// addTool adds a call or a result. Those that follow each other are a group.
+// addTool adds a call or a result. Consecutive ones form a group.
 func (b *Block) addTool(t Tool) (piece, call int) {
 	n := len(b.Pieces) - 1
 	if n < 0 || !isTools(b.Pieces[n]) {
@@ -84,7 +83,7 @@ func isTools(p Piece) bool {
 	return ok
 }
 
-// attach puts a result to its call; false where that is not among the blocks, or has a result.
+// attach adds a result to its call. It returns false if the call is not in the blocks, or has a result.
 func (b *builder) attach(v wire.View, r session.ToolResult, position int) bool {
 	c, ok := b.calls[r.CallID]
 	if !ok || r.CallID == "" {
@@ -119,10 +118,10 @@ func (b *builder) fill(t *Tool, v wire.View, r session.ToolResult) {
 	}
 }
 
-// reach is how many entries after its call a result is found, where windows end between the two.
+// reach is the largest distance, in entries, between a call and its result in different windows.
 const reach = 256
 
-// earlier is what stands before a window.
+// earlier is what was read of the route before a window.
 type earlier struct {
 	to      int // position down to which it was read
 	calls   map[string]earlierCall
@@ -132,11 +131,11 @@ type earlier struct {
 type earlierCall struct {
 	name     string
 	position int
-	waits    bool // no result follows it before the window
+	waits    bool // no result follows the call before the window
 }
 
-// calledBefore finds the tool that one of the entries before the window calls. waits: no result follows the call there. It
-// looks as far back as lookAhead looks ahead, so that a result is in exactly one of two windows.
+// calledBefore finds the name of the tool in a call before the window. waits reports that no result follows the call there. It looks as far
+// back as lookAhead looks ahead, so that a result is in exactly one of two windows.
 func (b *builder) calledBefore(id string, position int) (name string, waits bool, err error) {
 	e := &b.earlier
 	if e.calls == nil {
@@ -167,7 +166,7 @@ func (b *builder) calledBefore(id string, position int) (name string, waits bool
 	return c.name, c.waits, nil
 }
 
-// add notes calls and results of an entry. Those after it were added before.
+// add notes the calls and results of an entry. Later entries were added before.
 func (e *earlier) add(parts []session.Part, position int) {
 	for _, part := range slices.Backward(parts) {
 		switch part := part.(type) {
@@ -181,9 +180,9 @@ func (e *earlier) add(parts []session.Part, position int) {
 	}
 }
 
-// lookAhead finds the results of calls of the window after its end.
+// lookAhead finds results after the window of calls in the window.
 func (b *builder) lookAhead(end int) error {
-	last := -1 // position up to which a result is looked for
+	last := -1 // position up to which results are searched for
 	waiting := 0
 	for _, c := range b.calls {
 		if t := b.made[c.block].Pieces[c.piece].(Tools).Calls[c.call]; !t.Answered {
@@ -200,15 +199,15 @@ func (b *builder) lookAhead(end int) error {
 			if b.ctx.Err() != nil {
 				return err
 			}
-			continue // the window that shows it tells
+			continue // the window that shows the entry reports the error
 		}
 		waiting -= b.waited(v, p)
 	}
 	return nil
 }
 
-// waited gives the results of an entry after the window to calls of the window, and counts the calls that wait no longer. One
-// whose id is used again gets none.
+// waited adds the results of an entry after the window to calls in the window, and returns how many calls no longer wait. A call whose id
+// is used again gets none.
 func (b *builder) waited(v wire.View, position int) (n int) {
 	b.pieces.images = 0
 	for _, part := range v.Parts {
@@ -229,7 +228,7 @@ func (b *builder) waited(v wire.View, position int) (n int) {
 	return n
 }
 
-// compaction fills in a divider. What the model sees after it is estimated when the block is shown.
+// compaction fills in the block of a compaction. What the model sees after it is estimated when the block is shown.
 func (b *builder) compaction(v wire.View, body session.Compaction, m *made) {
 	c := Compacted{Before: int64(max(body.TokensBefore, 0)), Summary: b.pieces.text(v.ID, body.Summary)}
 	if body.FirstKept != v.ID {
@@ -239,8 +238,8 @@ func (b *builder) compaction(v wire.View, body session.Compaction, m *made) {
 	m.summaryFollows = body.ReplacesAll && body.FirstKept == "" && !strings.Contains(body.Summary, "\n") && len(body.Summary) < 100
 }
 
-// summary makes a message the summary of the compaction before it: some programs write a divider without one, and then the
-// summary in the name of the user.
+// summary makes a message the summary of the compaction before it: some programs write a compaction without a summary, and then the summary
+// as a message of the user.
 func (b *builder) summary(v wire.View, body session.Message) bool {
 	if len(b.made) == 0 || !body.Meta || v.Role != session.RoleUser {
 		return false
@@ -261,7 +260,7 @@ func (b *builder) summary(v wire.View, body session.Message) bool {
 	return true
 }
 
-// estimateAfter fills in what the model sees after a compaction.
+// estimateAfter estimates what the model sees after a compaction.
 func (b *builder) estimateAfter(m *made) (err error) {
 	if m.Kind != Compaction || len(m.Pieces) == 0 {
 		return nil
@@ -279,14 +278,14 @@ func (b *builder) estimateAfter(m *made) (err error) {
 	return err
 }
 
-// mostEstimated bounds the JSON that an estimate reads, mostEstimates the estimates of a document: each walks along a path, and a hostile log
-// may have nothing but compactions.
+// mostEstimated is the largest size of the JSON that an estimate reads, and mostEstimates the largest number of estimates of a document:
+// each one walks along a path, and a hostile log may consist only of compactions.
 const (
 	mostEstimated = 8 << 20
 	mostEstimates = 256
 )
 
-// estimate guesses how many tokens the model sees at an entry; 0 where that takes too long to find out.
+// estimate returns the estimated number of tokens that the model sees at an entry, or 0 if estimating would take too long.
 func (d *Document) estimate(ctx context.Context, id session.EntryID) (int64, error) {
 	e, ok := d.k.t.Lookup(id)
 	if !ok {
@@ -304,7 +303,7 @@ func (d *Document) estimate(ctx context.Context, id session.EntryID) (int64, err
 	}
 	c, err := d.s.Context(ctx, id, store.ContextOptions{NoBlobs: true})
 	if err != nil {
-		return 0, context.Cause(ctx) // a record that cannot be read is told with its block
+		return 0, context.Cause(ctx) // the block of a record that cannot be read reports the error
 	}
 	tokens, size := int64(0), 0
 	for m, err := range c.Messages() {

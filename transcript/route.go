@@ -7,36 +7,36 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// route is a path as a person reads it. Where a compaction begins the path that the agent's program sees, what came before
-// it in the log comes first.
+// route is a path as a person reads it. If the path that the agent's program sees begins with a compaction, the route begins with what the
+// log has before the compaction.
 type route struct {
 	leaf  session.EntryID
-	index []int32 // entries, in order
-	seen  []bool  // by index: the model sees it at the leaf
-	// forks are the places before which branches begin, in order.
+	index []int32 // entries in order
+	seen  []bool  // by index: the model sees the entry at the leaf
+	// forks are the forks on the route, in order.
 	forks []forkAt
-	where func() []int32 // by index: the position, -1 where it is not on the route
+	where func() []int32 // by index: the position, or -1 if the entry is not on the route
 
 	mu    sync.Mutex
 	steps map[shape][]int32 // see shown
 }
 
-// shape is what of a route is shown.
+// shape selects what of a route is shown.
 type shape struct{ focused, all bool }
 
-// forkAt is a fork on a route: the position before which it stands, and the first entry of the branch that is taken.
+// forkAt is a fork on a route: the position of the entry after it, and the first entry of the branch that is taken.
 type forkAt struct{ position, branch int32 }
 
-// room is memory that the routes of a document use one after the other: a session may have as many routes as entries.
+// room is memory that the routes of a document reuse, since a session may have as many routes as entries.
 type room struct {
-	last  []int32 // by the entry before a fork: 1 + its place in forks; all are 0 between two uses
+	last  []int32 // by the entry before a fork: 1 + the fork's index in forks; all are 0 between two uses
 	forks []forkAt
 }
 
-// keptRoutes is how many routes a document remembers. A reader switches between few branches.
+// keptRoutes is the number of routes that a document caches. A reader switches between few branches.
 const keptRoutes = 4
 
-// route gives the path to a leaf; nil is the leaf of the session.
+// route returns the path to a leaf; nil means the leaf of the session.
 func (d *Document) route(leaf *session.EntryID) (*route, error) {
 	id := d.k.t.LeafID()
 	if leaf != nil {
@@ -67,7 +67,7 @@ func newRoute(k *Skeleton, leaf session.EntryID, room *room) (*route, error) {
 		return nil, err
 	}
 	r := &route{leaf: leaf, index: path.Indexes()}
-	// A record that cannot be read hides nothing; the block of the entry says what is wrong with it.
+	// A record that cannot be read hides nothing; the block of its entry reports the error.
 	if seen, err := path.Seen(); err == nil {
 		r.seen = seen
 	}
@@ -86,8 +86,8 @@ func newRoute(k *Skeleton, leaf session.EntryID, room *room) (*route, error) {
 	return r, nil
 }
 
-// lead puts before the path what the log has before a compaction without a parent. What the compaction keeps may stand on
-// the path behind it: it is shown where it was said.
+// lead prepends what the log has before a compaction without a parent. The path may repeat, after the compaction, the entries that the
+// compaction keeps; they are shown only at their original position.
 func (r *route) lead(k *Skeleton) {
 	at := slices.IndexFunc(r.index, func(i int32) bool {
 		return k.class[i]&speaks != 0 && k.up[i] != k.root() && k.t.Above(int(i)) < 0
@@ -108,8 +108,8 @@ func (r *route) lead(k *Skeleton) {
 	r.index = list
 }
 
-// written gives the entries above an entry as the log has their parents, with the results that hang on them. It goes on
-// above a compaction without a parent.
+// written returns the ancestors of an entry by the parents in the log, with the results that belong to them. Above a compaction without a
+// parent, it continues with what the log has before.
 func (k *Skeleton) written(i int32) (list []int32) {
 	on := make([]bool, k.t.Len())
 	for at := int(i); !on[at]; {
@@ -134,8 +134,8 @@ func (k *Skeleton) written(i int32) (list []int32) {
 	return list
 }
 
-// findForks finds the forks on the route. Two children of an entry may both be on it, since an agent may put records of an
-// answer beside its path: the route continues with the last of them.
+// findForks finds the forks on the route. Two children of an entry may both be on it, since an agent may write records of an answer next to
+// its path: the route continues with the last of them.
 func (r *route) findForks(k *Skeleton, room *room) {
 	if len(room.last) != k.t.Len()+1 {
 		room.last = make([]int32, k.t.Len()+1)
@@ -162,7 +162,7 @@ func (r *route) findForks(k *Skeleton, room *room) {
 	r.forks = slices.Clone(room.forks)
 }
 
-// forkBefore gives the fork at a position from..to, the last one; ok is false for none.
+// forkBefore returns the last fork at a position in from..to; ok is false if there is none.
 func (r *route) forkBefore(from, to int) (fork forkAt, ok bool) {
 	at, _ := slices.BinarySearchFunc(r.forks, to+1, func(f forkAt, p int) int { return int(f.position) - p })
 	if at == 0 || int(r.forks[at-1].position) < from {
@@ -171,10 +171,10 @@ func (r *route) forkBefore(from, to int) (fork forkAt, ok bool) {
 	return r.forks[at-1], true
 }
 
-// at gives the position of an entry, -1 where it is not on the route.
+// at returns the position of an entry, or -1 if it is not on the route.
 func (r *route) at(i int32) int { return int(r.where()[i]) }
 
-// nearEnd is at for one entry, which is mostly near the end: nothing is made for it.
+// nearEnd is like at, for a single entry that is probably near the end. It does not build the index.
 func (r *route) nearEnd(i int32) int {
 	for p := len(r.index) - 1; p >= 0; p-- {
 		if r.index[p] == i {
@@ -187,8 +187,8 @@ func (r *route) nearEnd(i int32) int {
 // isSeen reports whether the model sees an entry.
 func (r *route) isSeen(i int32) bool { return r.seen == nil || r.seen[i] }
 
-// named gives the entry that an id or a cursor names, and its position, -1 where it is not on the route. Of entries with the same id
-// the last one on the route is meant. ok is false for an unknown id.
+// named returns the entry that an id or a cursor refers to, and its position, or -1 if it is not on the route. If several entries have the
+// id, it is the last one on the route. ok is false for an unknown id.
 func (r *route) named(k *Skeleton, id session.EntryID) (e session.Entry, position int, ok bool) {
 	if e, _, ok = k.named(id); !ok {
 		return e, -1, false
@@ -204,8 +204,8 @@ func (r *route) named(k *Skeleton, id session.EntryID) (e session.Entry, positio
 	return e, -1, true
 }
 
-// message gives the row of messages that an id or a cursor names among those that the model sees. Of entries with
-// the same id the last one that speaks is meant.
+// message returns the row of the messages that an id or a cursor refers to, among those that the model sees. If several entries have the
+// id, it is the last one that speaks.
 func (r *route) message(k *Skeleton, id session.EntryID) row {
 	e, n, ok := k.named(id)
 	if !ok {
@@ -223,7 +223,7 @@ func (r *route) message(k *Skeleton, id session.EntryID) row {
 	return row{int32(e.Index), 0}
 }
 
-// place names a row of the messages of an entry for message.
+// place returns the id or cursor by which message finds a row of an entry.
 func (r *route) place(k *Skeleton, e session.Entry, at row) session.EntryID {
 	if r.message(k, e.ID) == at {
 		return e.ID

@@ -7,49 +7,49 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Skeleton is the shape of a tree: which entries speak, and where the conversation forks. It is made without reading a
-// record, and may be shared by the documents of a log as long as the log stays the same.
+// Skeleton is the shape of a tree: which entries speak, and where the conversation forks. It is made without reading a record, and may be
+// shared by the documents of a log as long as the log does not change.
 //
-// Only entries that speak are nodes of it: messages, summaries, and what is unknown. Labels, leaf moves, changes of state,
-// notes of the agent's program, results of parallel calls and conversations of sub-agents are not: they make no branch.
+// An entry speaks, and is a node of the skeleton, if it is a message, a summary or of unknown type. Labels, leaf moves, changes of state,
+// notes of the agent's program, results of parallel calls and conversations of sub-agents do not speak: they make no branch.
 type Skeleton struct {
 	t *session.Tree
-	// By index of the entry. The one after the last stands for the place before the first entry, the parent of all roots.
+	// By index of the entry. The index after the last one stands for the position before the first entry, the parent of all roots.
 	class       []class
 	up          []int32 // nearest entry above that speaks
 	first, next []int32 // children that speak, in the order of the log; -1 ends the list
-	kids        []int32 // number of these children
-	number      []int32 // place among the siblings, from 1; 0 for an entry that does not speak
+	kids        []int32 // number of children that speak
+	number      []int32 // number among the siblings, from 1; 0 for an entry that does not speak
 	weight      []int32 // entries that speak at or below; 0 for an entry that does not speak
 	tip         []int32 // newest end at or below; -1 for an entry that does not speak
 	depth       []int32
-	heads       []int32 // entries worth a row at or above
-	sideways    []int32 // branches that leave from the way to an entry, at or above
-	// order are the entries that speak, parents before children; place is the position of an entry in it.
+	heads       []int32 // number of entries at or above that are worth a row
+	sideways    []int32 // number of branches that leave the path to an entry, at or above it
+	// order has the entries that speak, parents before children; place has the position of each entry in it.
 	order []int32
 	place []int32
 
 	leaf     int32 // the nearest entry that speaks at or above the leaf of the session
 	branches int
-	sides    []int32 // the first entries of conversations beside the main one
+	sides    []int32 // the first entries of side conversations
 }
 
-// class is what a walk along a path needs to know of an entry.
+// class has the properties of an entry that walking along a path needs.
 type class uint16
 
 const (
 	speaks  class = 1 << iota
-	note          // of the agent's program for itself
+	note          // of the agent's program, for itself
 	about         // a label or a leaf move, which is about another entry
 	byUser        // a message of the user
 	byModel       // a message of the model
 	byTool        // a message with results
-	model         // it names the model
-	aside         // a message beside the main conversation
+	model         // names the model
+	aside         // a message of a side conversation
 	later         // not the first record of its answer
 )
 
-// NewSkeleton makes the skeleton of a tree.
+// NewSkeleton returns the skeleton of a tree.
 func NewSkeleton(t *session.Tree) *Skeleton {
 	n := t.Len()
 	k := &Skeleton{t: t, class: make([]class, n+1), leaf: int32(n)}
@@ -63,14 +63,14 @@ func NewSkeleton(t *session.Tree) *Skeleton {
 	return k
 }
 
-// Branches counts the ends of the conversation.
+// Branches returns the number of ends of the conversation.
 func (k *Skeleton) Branches() int { return k.branches }
 
-// Entries counts the entries that speak.
+// Entries returns the number of entries that speak.
 func (k *Skeleton) Entries() int { return len(k.order) }
 
-// Through gives the leaf with which a window shows an entry: the session's leaf where the entry is on the way to it,
-// otherwise the newest end below the entry. An entry that is not part of the conversation is its own leaf.
+// Through returns the leaf with which a window shows an entry: the session's leaf if the entry is on the path to it, otherwise the newest
+// end below the entry. An entry that is not part of the conversation is its own leaf.
 func (k *Skeleton) Through(id session.EntryID) (session.EntryID, error) {
 	e, err := k.t.Get(id)
 	if err != nil {
@@ -87,7 +87,7 @@ func (k *Skeleton) Through(id session.EntryID) (session.EntryID, error) {
 	return k.id(tip), nil
 }
 
-// Leads reports whether an entry is on the way to a leaf, or the leaf itself.
+// Leads reports whether an entry is the leaf, or on the path to it.
 func (k *Skeleton) Leads(id, leaf session.EntryID) bool {
 	e, ok := k.t.Lookup(id)
 	if !ok {
@@ -100,10 +100,10 @@ func (k *Skeleton) Leads(id, leaf session.EntryID) bool {
 	return ok && k.below(k.speaking(int32(to.Index)), k.speaking(int32(e.Index)))
 }
 
-// root is the place before the first entry.
+// root returns the index of the position before the first entry.
 func (k *Skeleton) root() int32 { return int32(k.t.Len()) }
 
-// id is the id of an entry, "" for the place before the first.
+// id returns the id of an entry, or "" for the position before the first.
 func (k *Skeleton) id(i int32) session.EntryID {
 	if i < 0 || i == k.root() {
 		return ""
@@ -111,7 +111,7 @@ func (k *Skeleton) id(i int32) session.EntryID {
 	return k.t.At(int(i)).ID
 }
 
-// cursor names an entry for a later request. An id that several entries have means the last of them.
+// cursor identifies an entry in a later request. It is the id if that refers to the entry, which is the last one with the id.
 func (k *Skeleton) cursor(e session.Entry) session.EntryID {
 	if meant, ok := k.t.Lookup(e.ID); ok && meant.Index != e.Index {
 		return k.numbered(e, 0)
@@ -119,7 +119,8 @@ func (k *Skeleton) cursor(e session.Entry) session.EntryID {
 	return e.ID
 }
 
-// numbered names an entry by its id and its place in the log, and a row of its messages if that is not 0. No entry has that name as its id.
+// numbered identifies an entry by its id and its index, and a row of its messages by its number, unless that is 0. No entry has the result
+// as its id.
 func (k *Skeleton) numbered(e session.Entry, row int) session.EntryID {
 	number := session.EntryID("@" + strconv.Itoa(e.Index))
 	if row > 0 {
@@ -132,7 +133,7 @@ func (k *Skeleton) numbered(e session.Entry, row int) session.EntryID {
 	return name
 }
 
-// named gives the entry that an id or a cursor names, and the row of its messages.
+// named returns the entry that an id or a cursor refers to, and the row of its messages.
 func (k *Skeleton) named(id session.EntryID) (e session.Entry, row int, ok bool) {
 	if e, ok = k.t.Lookup(id); ok {
 		return e, 0, true
@@ -142,11 +143,11 @@ func (k *Skeleton) named(id session.EntryID) (e session.Entry, row int, ok bool)
 	if err != nil || n < 0 || n >= k.t.Len() || !strings.HasPrefix(string(id), string(k.t.At(n).ID)+"@") {
 		return session.Entry{}, 0, false
 	}
-	row, _ = strconv.Atoi(rest) // most names have none
+	row, _ = strconv.Atoi(rest) // most cursors have none
 	return k.t.At(n), row, true
 }
 
-// speaking is the nearest entry that speaks, at an entry or above it.
+// speaking returns the nearest entry that speaks, at or above an entry.
 func (k *Skeleton) speaking(i int32) int32 {
 	if i == k.root() || k.class[i]&speaks != 0 {
 		return i
@@ -154,7 +155,7 @@ func (k *Skeleton) speaking(i int32) int32 {
 	return k.up[i]
 }
 
-// classify looks at the envelope of each entry.
+// classify computes the class of each entry from its envelope.
 func (k *Skeleton) classify() {
 	noter, _ := k.t.Codec().EntryCodec.(session.Noter)
 	inline := k.t.Inline()
@@ -195,7 +196,7 @@ func (k *Skeleton) classify() {
 	}
 }
 
-// rise finds for each entry the nearest one above that speaks. Parents may stand after their children.
+// rise finds for each entry the nearest ancestor that speaks. Parents may come after their children in the log.
 func (k *Skeleton) rise() {
 	const unknown = -1
 	n := k.t.Len()
@@ -204,7 +205,7 @@ func (k *Skeleton) rise() {
 		k.up[i] = unknown
 	}
 	isRoot := make([]bool, n)
-	last := k.root() // the last entry so far that speaks
+	last := k.root() // the last entry before i that speaks
 	roots := k.t.Roots()
 	for _, e := range roots {
 		isRoot[e.Index] = true
@@ -219,7 +220,7 @@ func (k *Skeleton) rise() {
 			climb = append(climb, at)
 			if isRoot[at] {
 				k.up[at] = k.root()
-				// A compaction without a parent goes on where the log was.
+				// A compaction without a parent continues at the entry before it.
 				if at == i && k.class[i]&speaks != 0 && k.t.At(int(i)).Kind == session.KindCompaction && joined(i, last) {
 					k.up[at] = last
 				}
@@ -256,10 +257,10 @@ func (k *Skeleton) rise() {
 	}
 }
 
-// joining gives a function that puts the tree of a root below another entry, unless the entry is in that tree: the parent of an
-// earlier entry may stand behind the root. The function says whether it did.
+// joining returns a function that puts the tree of a root below another entry, unless the entry is in that tree: the parent of an earlier
+// entry may come after the root in the log. The function reports whether it did.
 func (k *Skeleton) joining(isRoot []bool) func(root, below int32) bool {
-	above := make([]int32, len(isRoot)) // an entry above, a root itself; the path to the root gets shorter as it is walked
+	above := make([]int32, len(isRoot)) // an ancestor, or the root itself; walking along the path to the root shortens it
 	for i := range above {
 		if above[i] = int32(i); !isRoot[i] {
 			above[i] = int32(k.t.Above(i))
@@ -281,14 +282,14 @@ func (k *Skeleton) joining(isRoot []bool) func(root, below int32) bool {
 	}
 }
 
-// link makes the lists of children.
+// link builds the lists of children.
 func (k *Skeleton) link() {
 	n := k.t.Len()
 	k.first, k.next = make([]int32, n+1), make([]int32, n+1)
 	for i := range k.first {
 		k.first[i], k.next[i] = -1, -1
 	}
-	for i := int32(n) - 1; i >= 0; i-- { // from the end, so that each is put before its siblings
+	for i := int32(n) - 1; i >= 0; i-- { // backwards, because each entry is inserted before its siblings
 		if k.class[i]&speaks != 0 {
 			up := k.up[i]
 			k.next[i], k.first[up] = k.first[up], i
@@ -303,7 +304,7 @@ func (k *Skeleton) link() {
 	}
 }
 
-// walk puts the entries into an order in which parents come first, and sums up from the end of it.
+// walk orders the entries so that parents come first, and computes the sums backwards along this order.
 func (k *Skeleton) walk() {
 	n := k.t.Len()
 	k.weight, k.tip, k.depth, k.place = make([]int32, n+1), make([]int32, n+1), make([]int32, n+1), make([]int32, n+1)
@@ -354,7 +355,7 @@ func (k *Skeleton) below(i, top int32) bool {
 	return i != k.root() && k.place[i] >= k.place[top] && k.place[i] < k.place[top]+k.weight[top]
 }
 
-// end is where the conversation below an entry leads: the leaf of the session if it is there, otherwise the newest end.
+// end returns the end of the conversation below an entry: the leaf of the session if it is there, otherwise the newest end.
 func (k *Skeleton) end(i int32) int32 {
 	if k.below(k.leaf, i) && k.leaf != k.root() {
 		return k.leafIndex()
@@ -362,7 +363,7 @@ func (k *Skeleton) end(i int32) int32 {
 	return k.tip[i]
 }
 
-// leafIndex is the leaf itself, which need not speak.
+// leafIndex returns the index of the session's leaf, which need not speak.
 func (k *Skeleton) leafIndex() int32 {
 	if e, ok := k.t.Leaf(); ok {
 		return int32(e.Index)
@@ -370,8 +371,8 @@ func (k *Skeleton) leafIndex() int32 {
 	return k.leaf
 }
 
-// isHead reports whether an entry is worth a row of a drawing: not the results of calls and the further records of an
-// answer, unless something begins or ends there.
+// isHead reports whether an entry is worth a row of a drawing. Results of calls and further records of an answer are not, unless something
+// begins or ends there.
 func (k *Skeleton) isHead(i int32) bool {
 	c, up := k.class[i], k.up[i]
 	more := c&(byTool|later) != 0 || c&byModel != 0 && k.class[up]&byModel != 0

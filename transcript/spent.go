@@ -2,7 +2,7 @@ package transcript
 
 import "github.com/treeline-dev/treeline/session"
 
-// lastAnswer gives the last block of the model after the last prompt, -1 if there is none.
+// lastAnswer returns the last block of the model after the last prompt, or -1 if there is none.
 func (b *builder) lastAnswer() int {
 	for ; b.judged < len(b.made); b.judged++ {
 		switch b.made[b.judged].Role {
@@ -15,7 +15,7 @@ func (b *builder) lastAnswer() int {
 	return b.speech
 }
 
-// spend notes what an entry says that the answer in a block used. Where that was told before, it is the same amount.
+// spend adds the usage that an entry reports to a block. If the same amount was reported before, it is added to the block that has it.
 func (b *builder) spend(e session.Entry, block int) {
 	if block < 0 {
 		return
@@ -30,11 +30,11 @@ func (b *builder) spend(e session.Entry, block int) {
 	})
 }
 
-// spendings gives the amounts that an entry tells of.
+// spendings calls use with the amounts that an entry reports.
 func (b *builder) spendings(e session.Entry, use func(session.Spending)) {
 	raw, err := e.Raw()
 	if err != nil {
-		return // the block of the entry says so, where it has one
+		return // the block of the entry reports the error, if it has one
 	}
 	b.spender.Spent(e, raw, func(s session.Spending) {
 		if !s.Total {
@@ -43,7 +43,7 @@ func (b *builder) spendings(e session.Entry, use func(session.Spending)) {
 	})
 }
 
-// add adds an amount. Of several with the same name the largest counts.
+// add adds an amount. Of several with the same name, the largest counts.
 func (m *made) add(s session.Spending) {
 	if s.Of != "" {
 		if k, again := m.named[s.Of]; again {
@@ -60,7 +60,7 @@ func (m *made) add(s session.Spending) {
 	m.spent = append(m.spent, s)
 }
 
-// sum adds up what the records of an answer say that it used.
+// sum returns the usage that the records of an answer report.
 func (m *made) sum() (u session.Usage) {
 	for _, s := range m.spent {
 		u.Input += s.Usage.Input

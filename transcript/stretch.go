@@ -4,14 +4,14 @@ import "github.com/treeline-dev/treeline/session"
 
 // Stretch is a branch from its first entry to an end. The stretches of a tree have each entry that speaks once.
 type Stretch struct {
-	// From is the entry before the branch, "" for none. First is its first entry, Tip its end.
+	// From is the entry before the branch, or "". First is its first entry, Tip its end.
 	From, First, Tip session.EntryID
-	// Number is its place among the Of branches of the fork, from 1. Both are 1 for a path without a fork before it.
+	// Number is its number, from 1, among the Of branches of the fork. Both are 1 for a path without a fork before it.
 	Number, Of int
 }
 
-// Stretches cuts the tree into paths. The first one is the path from the beginning to leaf; nil is the leaf of the session. The others
-// follow after the stretch that they leave.
+// Stretches splits the tree into paths. The first one is the path from the beginning to leaf; nil means the leaf of the session. Each of
+// the others follows after the stretch that it leaves.
 func (k *Skeleton) Stretches(leaf *session.EntryID) []Stretch {
 	end := k.leaf
 	if leaf != nil {
@@ -20,7 +20,7 @@ func (k *Skeleton) Stretches(leaf *session.EntryID) []Stretch {
 			end = k.speaking(int32(e.Index))
 		}
 	}
-	on := make([]bool, len(k.class)) // on the path to the leaf
+	on := make([]bool, len(k.class)) // on the path to leaf
 	for i := end; ; i = k.up[i] {
 		on[i] = true
 		if i == k.root() {
@@ -28,7 +28,7 @@ func (k *Skeleton) Stretches(leaf *session.EntryID) []Stretch {
 		}
 	}
 	var list []Stretch
-	begin := []int32{k.root()} // first entries of stretches that wait; the last is the next
+	begin := []int32{k.root()} // stack of the first entries of stretches
 	for len(begin) > 0 {
 		first := begin[len(begin)-1]
 		begin = begin[:len(begin)-1]
@@ -48,7 +48,7 @@ func (k *Skeleton) Stretches(leaf *session.EntryID) []Stretch {
 			}
 			at = next
 		}
-		if at == end && on[at] { // what follows the leaf
+		if at == end && on[at] { // branches after the leaf
 			for c := k.first[at]; c >= 0; c = k.next[c] {
 				aside = append(aside, c)
 			}
@@ -69,7 +69,7 @@ func (k *Skeleton) Stretches(leaf *session.EntryID) []Stretch {
 	return list
 }
 
-// onward is the child on the path, or else the one with the newest end.
+// onward returns the child on the path or, if there is none, the one with the newest end.
 func (k *Skeleton) onward(at int32, on []bool) int32 {
 	best := k.first[at]
 	for c := best; c >= 0; c = k.next[c] {

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Who names the speaker of a block, in a line that is clean. In the session of a sub-agent (isTask) the user is another agent.
+// Who names the speaker of a block in cleaned text on one line. In the session of a sub-agent (isTask), the user is another agent.
 func (b *Block) Who(isTask bool) string {
 	switch {
 	case b.Role == session.RoleUser && isTask:
@@ -32,8 +32,8 @@ func (b *Block) Who(isTask bool) string {
 	return screen.OneLine(b.Native, 40)
 }
 
-// Follows reports whether a block needs no name of its speaker after the one before it: the model goes on, or a result follows
-// the message with its call.
+// Follows reports whether a block needs no speaker's name after the block before it: the model goes on, or a result follows the message
+// with its call.
 func (b *Block) Follows(before *Block) bool {
 	if b.Fork != nil || before.Kind != b.Kind {
 		return false
@@ -50,10 +50,10 @@ func (b *Block) Follows(before *Block) bool {
 	return len(b.Pieces) > 0 && (before.Role == session.RoleAssistant || before.Role == session.RoleTool)
 }
 
-// longPreamble is the length of a preamble that is worth folding.
+// longPreamble is the length from which a preamble is worth folding.
 const longPreamble = 240
 
-// Preamble is what the agent or its program said by itself, where that is long enough to be folded; otherwise "".
+// Preamble returns the text that the agent or its program wrote itself, if it is long enough to be folded; otherwise "".
 func (b *Block) Preamble() string {
 	if !b.Meta && b.Role != session.RoleSystem {
 		return ""
@@ -70,7 +70,7 @@ func (b *Block) Preamble() string {
 	return all.String()
 }
 
-// String says what a picture is, in a line that is clean: its type and its size.
+// String describes a picture in cleaned text on one line: its type and its size.
 func (p Image) String() string {
 	text := "image"
 	if p.MIME != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Mode says what of a path is shown.
+// Mode selects what of a path is shown.
 type Mode uint8
 
 // The modes.
@@ -21,43 +21,41 @@ const (
 	Model
 )
 
-// Request asks for a stretch of a path. At most one of Around, After, Before and First is set; with none it is the end of
-// the path.
+// Request selects a part of a path. At most one of Around, After, Before and First is set; if none is, it is the end of the path.
 type Request struct {
-	// Leaf ends the path; nil for the leaf of the session. The id "" is the place before the first entry.
+	// Leaf ends the path; nil means the leaf of the session, and the id "" the position before the first entry.
 	Leaf *session.EntryID
-	// Around puts the block of an entry into the middle. After begins after that block, Before ends before it. An entry that is
-	// not on the path means the nearest one above it that is. An id that several entries have means the last of them on the path.
+	// Around puts the block of an entry into the middle. After begins after that block, and Before ends before it. An entry that is not on
+	// the path stands for the nearest ancestor that is. An id that several entries have stands for the last of them on the path.
 	Around, After, Before session.EntryID
 	// First begins at the start of the path.
 	First bool
-	// Limit bounds the blocks; 0 is 200. In mode Model the messages of one entry stay together, up to four times as many: a
-	// window begins and ends at entries.
+	// Limit is the largest number of blocks; 0 means 200. In mode Model, the messages of one entry stay together, up to four times as many,
+	// because a window begins and ends at entries.
 	Limit int
 	Mode  Mode
 	// All also shows notes, labels and what the agent hides from people.
 	All bool
-	// MaxText bounds each text, in bytes; 0 is 64 KB. Negative is no bound.
+	// MaxText is the largest size of each text in bytes; 0 means 64 KB, and a negative value means no limit.
 	MaxText int
 }
 
-// Window is a stretch of a path.
+// Window is a part of a path.
 type Window struct {
 	Blocks []Block
 	// Leaf ends the path.
 	Leaf session.EntryID
-	// Earlier and Later: there are blocks before and after. First and Last are the first and last Block.Place, for Request.Before and
-	// Request.After.
+	// Earlier and Later report whether there are blocks before and after the window. First and Last are the first and last Block.Place, for
+	// Request.Before and Request.After.
 	Earlier, Later bool
 	First, Last    session.EntryID
-	// Total is the number of entries on the path, in mode Model that of messages. Position is the number of them before the
-	// first block.
+	// Total is the number of entries on the path or, in mode Model, of messages. Position is the number of them before the first block.
 	Total, Position int
-	// Onward is how the conversation goes on after the end of the path; nil where it does not, or where Later is true.
+	// Onward is the fork after the end of the path; nil if nothing follows, or if Later is true.
 	Onward *Fork
-	// Estimate guesses the tokens of all messages, also of those outside of the window; only in mode Model.
+	// Estimate is the estimated number of tokens of all messages, including those outside of the window; only in mode Model.
 	Estimate int64
-	// Problems are those of the records that were read. Those of the log are Tree.Problems.
+	// Problems are the problems of the records that were read. Those of the log are in Tree.Problems.
 	Problems []session.Problem
 }
 
@@ -66,8 +64,8 @@ const (
 	usualText  = 64 << 10
 )
 
-// Window gives a stretch of a path as blocks. It reads only the entries that it shows, the first texts of the branches at
-// forks among them, and results near its end that belong to its calls.
+// Window returns a part of a path as blocks. It reads only the entries that it shows, the first texts of the branches at their forks, and
+// results beyond the window that belong to its calls.
 func (d *Document) Window(ctx context.Context, r Request) (*Window, error) {
 	if r.Limit <= 0 {
 		r.Limit = usualLimit
@@ -96,12 +94,12 @@ func (d *Document) Window(ctx context.Context, r Request) (*Window, error) {
 	return w, nil
 }
 
-// onward is the fork after the end of a route, nil where nothing follows.
+// onward returns the fork after the end of a route, or nil if nothing follows.
 func (d *Document) onward(ctx context.Context, r *route) (*Fork, error) {
 	end := d.k.root()
 	for _, i := range slices.Backward(r.index) {
 		if d.k.class[i]&aside != 0 && d.k.class[i]&speaks == 0 {
-			return nil, nil // beside the main conversation
+			return nil, nil // not in the main conversation
 		}
 		if d.k.class[i]&speaks != 0 {
 			end = i
@@ -114,7 +112,7 @@ func (d *Document) onward(ctx context.Context, r *route) (*Fork, error) {
 	return d.fork(ctx, d.reader(ctx), end, -1)
 }
 
-// shown are the positions of the entries that may be shown. They are kept for the next window.
+// shown returns the positions of the entries that may be shown. They are kept for the next window.
 func (r *route) shown(k *Skeleton, q Request) []int32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,15 +137,15 @@ func (r *route) shown(k *Skeleton, q Request) []int32 {
 	return list
 }
 
-// focused are the messages of the user, and of the model those that follow the last result before the next message of
-// the user. Summaries stay, too.
+// focused returns the positions of the user's messages, and of those of the model that follow the last result before the user's next
+// message. Summaries stay, too.
 func (r *route) focused(k *Skeleton, list []int32) []int32 {
 	for p, i := range r.index {
 		c := k.class[i]
 		switch {
 		case c&(note|about) != 0:
 		case c&byTool != 0:
-			// What came before it since the last prompt was not the final answer.
+			// What the model wrote between the last prompt and this result was not the final answer.
 			for n := len(list); n > 0 && k.class[r.index[list[n-1]]]&byModel != 0; n-- {
 				list = list[:n-1]
 			}
@@ -166,7 +164,7 @@ type view struct {
 	steps []int32
 }
 
-// begins reports whether a block surely begins at a step. Of an answer in several records that is known without reading them.
+// begins reports whether a block certainly begins at a step. For an answer of several records, this is known without reading them.
 func (v *view) begins(s int) bool {
 	k := v.d.k
 	if s == 0 {
@@ -176,7 +174,7 @@ func (v *view) begins(s int) bool {
 	switch c := k.class[i]; {
 	case c&byTool != 0:
 		return false
-	case c&byUser != 0: // it may be the summary of a compaction
+	case c&byUser != 0: // may be the summary of a compaction
 		return k.class[before]&(byUser|byModel|byTool) != 0 || k.t.At(int(before)).Kind != session.KindCompaction
 	case c&byModel == 0:
 		return true
@@ -184,11 +182,11 @@ func (v *view) begins(s int) bool {
 	return k.class[before]&byModel == 0 && k.class[i]&later == 0
 }
 
-// longest bounds the records of a block: a log may have nothing but answers.
+// longest is the largest number of records of a block, since a log may consist only of answers.
 const longest = 64
 
-// cut reports whether a block ends before a step because it would become too long. The places are fixed, so that all windows
-// have the same blocks.
+// cut reports whether a block ends before a step because it would become too long. The positions are fixed, so that all windows have the
+// same blocks.
 func (v *view) cut(s int) bool {
 	if s == 0 || s%longest != 0 {
 		return false
@@ -201,10 +199,10 @@ func (v *view) cut(s int) bool {
 	return true
 }
 
-// safe reports whether blocks can be made from a step on.
+// safe reports whether blocks can be made starting at a step.
 func (v *view) safe(s int) bool { return v.begins(s) || v.cut(s) }
 
-// back gives the step where the nth safe block at or before a step begins.
+// back returns the nth safe step, counted backwards from a step, or 0.
 func (v *view) back(s, n int) int {
 	for ; s > 0; s-- {
 		if v.safe(s) {
@@ -216,7 +214,7 @@ func (v *view) back(s, n int) int {
 	return 0
 }
 
-// forth gives the step where the nth safe block after a step begins, or the number of steps.
+// forth returns the nth safe step after a step, or the number of steps.
 func (v *view) forth(s, n int) int {
 	for s++; s < len(v.steps); s++ {
 		if v.safe(s) {
@@ -228,8 +226,8 @@ func (v *view) forth(s, n int) int {
 	return len(v.steps)
 }
 
-// window finds the blocks around the anchor of the request. As it is not known how many blocks the entries are, it takes
-// more of them until there are enough.
+// window finds the blocks around the anchor of the request. Since the number of blocks that the entries make is not known, it takes more
+// and more entries until there are enough blocks.
 func (v *view) window(ctx context.Context) (*Window, error) {
 	if len(v.steps) == 0 {
 		return &Window{}, nil
@@ -255,11 +253,11 @@ func (v *view) window(ctx context.Context) (*Window, error) {
 	}
 }
 
-// nearSteps is how far before a window a fork is looked for.
+// nearSteps is how far before a window a fork is searched for.
 const nearSteps = 8
 
-// forkNear gives an earlier step where a fork stands shortly before a step: its own entry may have no block, and then the fork
-// stands before the next one that has.
+// forkNear returns an earlier step if there is a fork shortly before a step. The entry after the fork may have no block; the fork is then
+// shown before the next entry that has one.
 func (v *view) forkNear(s int) int {
 	if s == 0 {
 		return 0
@@ -271,7 +269,7 @@ func (v *view) forkNear(s int) int {
 	return s
 }
 
-// anchor gives the step that the request is about, and how many blocks before and after its block are wanted.
+// anchor returns the step that the request refers to, and how many blocks are needed before and after its block.
 func (v *view) anchor() (step, before, after int) {
 	r := v.r
 	switch {
@@ -287,7 +285,7 @@ func (v *view) anchor() (step, before, after int) {
 	return len(v.steps) - 1, r.Limit, 0
 }
 
-// stretch gives the blocks of the request. They may be more than there are.
+// stretch returns the range of the request's blocks. It may exceed the blocks that exist.
 func (v *view) stretch(b *builder, anchor int) (from, to int) {
 	r, at := v.r, b.find(int(v.steps[anchor]))
 	switch {
@@ -303,7 +301,7 @@ func (v *view) stretch(b *builder, anchor int) (from, to int) {
 	return len(b.made) - r.Limit, len(b.made)
 }
 
-// step gives the last step at or before an entry.
+// step returns the last step at or before an entry.
 func (v *view) step(id session.EntryID) int {
 	k := v.d.k
 	e, at, ok := v.route.named(k, id)
@@ -324,7 +322,7 @@ func (v *view) step(id session.EntryID) int {
 	return len(v.steps) - 1
 }
 
-// stepAt gives the last step at or before a position.
+// stepAt returns the last step at or before a position.
 func (v *view) stepAt(position int) int {
 	s := sort.Search(len(v.steps), func(s int) bool { return int(v.steps[s]) > position })
 	return max(s-1, 0)

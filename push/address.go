@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// Local reports whether an address leads to a program on this machine: the loopback interface, a unix socket, or memory. One
-// that cannot be understood does not. getenv is asked for PGHOST and PGSERVICE, which an
-// address without a host means.
+// Local reports whether an address leads to a program on this machine: the loopback interface, a unix socket, or memory. It returns false
+// for an address that it cannot parse. getenv is called for PGHOST and PGSERVICE, which apply to an address without a host.
 func Local(address string, getenv func(string) string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
-		// Several hosts with ports are no host for package url.
+		// Package url does not parse several hosts with ports.
 		scheme, rest, ok := strings.Cut(address, "://")
 		hosts, _, _ := strings.Cut(rest, "/")
 		if i := strings.LastIndexByte(hosts, '@'); i >= 0 {
@@ -31,13 +30,13 @@ func Local(address string, getenv func(string) string) bool {
 			}
 		}
 		if hosts == "" && (given.Has("service") || getenv("PGSERVICE") != "") {
-			return false // a file says where it is
+			return false // the host is in a file
 		}
 		if hosts == "" {
 			hosts = getenv("PGHOST")
 		}
 		if hosts == "" {
-			return true // a unix socket, or localhost
+			return true // the default: a unix socket, or localhost
 		}
 	} else if u.Scheme == "memory" {
 		return true

@@ -11,16 +11,16 @@ import (
 	"github.com/treeline-dev/treeline/logtree"
 )
 
-// growth is what became of a log since its watermark.
+// growth says how a log has changed since its watermark.
 type growth int
 
 const (
-	same      growth = iota // it holds what it held
-	grown                   // and more after that
-	rewritten               // something else
+	same      growth = iota // unchanged
+	grown                   // bytes were appended
+	rewritten               // any other change
 )
 
-// original is a log that is open for copying.
+// original is a log that is open for being copied.
 type original struct {
 	b     backend.Backend
 	at    backend.Log
@@ -39,7 +39,7 @@ func openOriginal(ctx context.Context, b backend.Backend, name string) (*origina
 
 func (o *original) close() { _ = o.r.Close() } // it was only read
 
-// step is the length of the pieces in which the log is read. A log that does not consist of lines is redacted as one text: a
+// step returns the size of the pieces in which the log is read. A log that does not consist of lines is redacted as one text, because a
 // secret may span lines.
 func (o *original) step(usual int, redacted bool) int {
 	if redacted && !o.lines {
@@ -48,7 +48,7 @@ func (o *original) step(usual int, redacted bool) int {
 	return usual
 }
 
-// since says what became of the log since its watermark, and gives the hash of the bytes that the copy holds.
+// since returns how the log has changed since its watermark, and the hash of the bytes that the copy holds.
 func (o *original) since(ctx context.Context, w *watermark) (growth, *digest, error) {
 	if o.at.Size < w.Of {
 		return rewritten, nil, nil
@@ -58,7 +58,7 @@ func (o *original) since(ctx context.Context, w *watermark) (growth, *digest, er
 		state = grown
 	}
 	if !o.lines && state == grown {
-		return rewritten, nil, nil // its program writes the whole log each time
+		return rewritten, nil, nil // its program always writes the whole log
 	}
 	if w.Open != "" && o.lines {
 		head := make([]byte, min(headMost, w.Of))
@@ -74,7 +74,7 @@ func (o *original) since(ctx context.Context, w *watermark) (growth, *digest, er
 			return state, d, nil
 		}
 	}
-	// Another file may hold the same bytes: it was copied, compressed, or restored.
+	// A different file may hold the same bytes: it was copied, compressed, or restored.
 	d := newDigest()
 	if _, err := io.Copy(d, io.NewSectionReader(o.r, 0, w.Of)); err != nil {
 		return rewritten, nil, err
@@ -85,16 +85,16 @@ func (o *original) since(ctx context.Context, w *watermark) (growth, *digest, er
 	return state, d, nil
 }
 
-// note puts what the log is now into a watermark.
+// note stores the current state of the log in a watermark.
 func (o *original) note(w *watermark) {
 	w.Open, w.Size, w.Nanos = o.at.Generation, o.at.Size, o.at.Time.UnixNano()
 }
 
-// noticeMost bounds what notice compares in memory. Larger growth is copied without the comparison.
+// noticeMost is the largest size that notice compares in memory. Larger growth is copied without the comparison.
 const noticeMost = 64 << 20
 
-// notice finds out whether what is new in the copy is here already: it was pulled, and the pull was killed before it kept its watermark, or
-// another process kept one. It then moves the watermark and the digest of a log that has grown, and gives the growth since.
+// notice checks whether the new part of the copy is already here: a pull was killed before it kept its watermark, or another process kept
+// the watermark. If so, it moves the watermark and the digest of a log that has grown. It returns the remaining growth.
 func (o *original) notice(ctx context.Context, copied backend.Backend, at backend.Log, w *watermark, d *digest) (growth, error) {
 	from, spans := w.Of, w.fresh(at)
 	if n := len(w.Skip); n > 0 {
@@ -152,7 +152,7 @@ func (o *original) notice(ctx context.Context, copied backend.Backend, at backen
 	return grown, nil
 }
 
-// lineIndex gives the offset of lines in others, at the beginning or after a newline; -1 if others do not contain them.
+// lineIndex returns the offset of lines in all, at the beginning or after a newline, or -1.
 func lineIndex(all, lines []byte) int {
 	if bytes.HasPrefix(all, lines) {
 		return 0
@@ -163,7 +163,7 @@ func lineIndex(all, lines []byte) int {
 	return -1
 }
 
-// meet compares the log with a copy whose mark is lost, and gives the mark that an exact copy would have.
+// meet compares the log with a copy whose mark is lost, and returns the mark that an exact copy would have.
 func (o *original) meet(ctx context.Context, copied backend.Backend, at backend.Log, redacted bool) (state growth, m mark, d *digest, err error) {
 	of, there, d, err := o.common(ctx, copied, at, redacted)
 	if err != nil {
@@ -178,8 +178,7 @@ func (o *original) meet(ctx context.Context, copied backend.Backend, at backend.
 	return state, mark{V: markVersion, Of: of, At: there, CGen: at.Generation}, d, nil
 }
 
-// common compares the log with a copy whose mark is lost. It gives how many bytes of each agree: whole lines, or all of the
-// shorter one.
+// common compares the log with a copy whose mark is lost. It returns how many bytes of each agree: whole lines, or all of the shorter one.
 func (o *original) common(ctx context.Context, copied backend.Backend, at backend.Log, redacted bool) (of, there int64, d *digest, err error) {
 	r, err := backend.OpenLog(ctx, copied, at)
 	if err != nil {

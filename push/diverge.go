@@ -60,14 +60,14 @@ func (s *sending) diverged(ctx context.Context, state growth) error {
 	return s.anew(ctx)
 }
 
-// branches reports whether one log can hold both new parts, as branches.
+// branches reports whether one log can hold both new parts as branches.
 func (s *sending) branches(ctx context.Context, state growth, theirs []byte) (bool, error) {
 	if state != grown || s.there.Generation != s.w.CGen || s.there.Size <= s.w.At || s.w.Loose ||
 		!s.o.lines || !s.p.sameMode(&s.w) || !isTree(s.it.src.Dialect) {
 		return false, nil
 	}
 	if len(s.w.Elsewhere) == 0 {
-		// The copy may have been replaced by one that is longer.
+		// The copy may have been replaced by a longer one.
 		of, there, _, err := s.o.common(ctx, s.p.t.Backend, s.there, s.p.opt.Redact)
 		if err != nil || of != s.w.Of || there != s.w.At {
 			return false, err
@@ -104,15 +104,15 @@ func disjoint(d dialect.Dialect, a []byte, newA int64, b []byte, newB int64) boo
 
 // fork is a session made of a log that has diverged.
 type fork struct {
-	name    string // in the archive
+	name    string // name in the archive
 	content []byte
 }
 
-// mostForks limits how many forks of a log begin with the same new record.
+// mostForks is the largest number of forks of a log that begin with the same new record.
 const mostForks = 1000
 
-// keepFork makes a fork of a log and gives its name. put stores it, or reports that another fork has its name: the log was
-// replaced since, by one that differs after the same new record.
+// keepFork makes a fork of a log and returns its name. put stores the fork; it reports false if the name belongs to another fork, because
+// the log was replaced by one that has the same first new record but differs after it.
 func keepFork(d dialect.Dialect, name string, content []byte, common int64, put func(fork) (bool, error)) (string, error) {
 	for try := range mostForks {
 		f, err := makeFork(d, name, content, common, try)
@@ -126,8 +126,8 @@ func keepFork(d dialect.Dialect, name string, content []byte, common int64, put 
 	return "", fmt.Errorf("%s: %w: there are %d forks of it", name, backend.ErrExist, mostForks)
 }
 
-// makeFork turns a log into a separate session. Its id is made from its name, the first record that is new, and the number of
-// the try, so that it is the same wherever it is made.
+// makeFork turns a log into a separate session. Its id is derived from its name, the first new record and the number of the try, so it is
+// the same wherever the fork is made.
 func makeFork(d dialect.Dialect, name string, content []byte, common int64, try int) (fork, error) {
 	first, _, _ := bytes.Cut(content[common:], []byte{'\n'})
 	text := append([]byte(name+"\x00"), first...)
@@ -147,14 +147,14 @@ func makeFork(d dialect.Dialect, name string, content []byte, common int64, try 
 		return f, err
 	}
 	f.content = renamed(d, w, content, h, id)
-	if !bytes.Equal(f.content, content) { // otherwise the log does not contain its id
+	if !bytes.Equal(f.content, content) { // if they are equal, the log does not contain its id
 		f.name = nameBeside(name, d.Layout().File(begun, id))
 	}
 	return f, nil
 }
 
-// nameBeside gives the name of a new log beside another one. file is what the agent would call it. Where all logs have the same
-// name, each is in a folder of its own.
+// nameBeside returns the name of a new log next to another one. file is the name that the agent would choose. If all logs of the agent have
+// the same file name, each is in a folder of its own.
 func nameBeside(name, file string) string {
 	dir, base := path.Dir(name), path.Base(file)
 	if base == path.Base(name) {
@@ -163,13 +163,13 @@ func nameBeside(name, file string) string {
 	return path.Join(dir, base)
 }
 
-// repeat is a reader without an end that always gives the same bytes.
+// repeat is an endless reader that always returns the same bytes.
 type repeat [sha256.Size]byte
 
 // Read implements io.Reader.
 func (r repeat) Read(p []byte) (int, error) { return copy(p, r[:]), nil }
 
-// renamed gives a log with another id of its session. Lines that cannot be read stay as they are.
+// renamed returns a log with another session id. Lines that cannot be read are not changed.
 func renamed(d dialect.Dialect, w dialect.Writer, content []byte, h session.Header, id session.ID) []byte {
 	if h.Raw == nil {
 		return content
@@ -199,8 +199,8 @@ func renamed(d dialect.Dialect, w dialect.Writer, content []byte, h session.Head
 	return out
 }
 
-// putFork puts a fork into a backend. One that is there was made by an earlier try or by the other side, and may have been continued.
-// ok is false if the name has another content.
+// putFork puts a fork into a backend. An existing fork was made by an earlier try or by the other side, and may have been continued since.
+// ok is false if the name belongs to a log with other content.
 func putFork(ctx context.Context, b backend.Backend, m backend.Mirror, name, mark string, content []byte) (ok bool, err error) {
 	_, err = m.Overwrite(ctx, backend.Log{Name: name}, mark, bytes.NewReader(content))
 	if !errors.Is(err, backend.ErrExist) {

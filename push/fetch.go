@@ -13,24 +13,24 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 )
 
-// fetching is one log on its way here.
+// fetching is one log that is being pulled.
 type fetching struct {
 	p     *puller
 	there backend.Marked
 	src   *source
-	name  string // in the source
-	it    *item  // nil if it is not here
+	name  string // name in the source
+	it    *item  // nil if the log is not on this machine
 	e     *Event
 	asked map[blob.Ref]bool
 
-	b      backend.Backend // of the source, for writing
+	b      backend.Backend // the source's backend, for writing
 	m      backend.Mirror
-	o      *original // the log here
+	o      *original // the log on this machine
 	w      watermark
 	digest *digest // of the first w.Of bytes of the log here
 }
 
-// now looks at the log here again; nil if there is none.
+// now reads the current state of the log on this machine; nil means that it does not exist.
 func (f *fetching) now(ctx context.Context) *item {
 	name := f.name
 	if f.it != nil {
@@ -71,7 +71,7 @@ func (f *fetching) try(ctx context.Context) error {
 		return nil
 	case f.it == nil && w != nil && !w.Gone && w.Seen != (stamp{}):
 		if w.copied(f.there.Log) {
-			f.e.Fate = Unchanged // it was removed here
+			f.e.Fate = Unchanged // the log was removed on this machine
 			return nil
 		}
 		f.e.Fate, f.e.Why = Withheld, "it was removed here, and has changed in the archive since"
@@ -87,7 +87,7 @@ func (f *fetching) try(ctx context.Context) error {
 
 // tombstone handles a log that was removed in the archive.
 func (f *fetching) tombstone(ctx context.Context, w *watermark) error {
-	// The files of a session's folder go with it.
+	// The files of a session's folder are removed with the session.
 	if !f.p.opt.Deletions || f.it == nil || w == nil || w.Gone || f.p.c.opt.Trash == nil || !f.src.Owns(f.it.log.Name) {
 		f.e.Fate = Unchanged
 		return nil
@@ -132,7 +132,7 @@ func (f *fetching) open() error {
 	return nil
 }
 
-// compare handles a log that is here and in the archive.
+// compare handles a log that exists both here and in the archive.
 func (f *fetching) compare(ctx context.Context, w *watermark) error {
 	o, err := openOriginal(ctx, f.src.b, f.it.log.Name)
 	if err != nil {
@@ -174,7 +174,7 @@ func (f *fetching) compare(ctx context.Context, w *watermark) error {
 	return f.diverged(ctx, state, appended, fresh)
 }
 
-// take brings a stretch of the copy and its blobs.
+// take reads a span of the copy, copies its blobs, and passes it to use.
 func (f *fetching) take(ctx context.Context, r io.ReaderAt, s span, use func(piece []byte) error) error {
 	cut := cutter{r: r, name: f.there.Name, pos: s.From, end: s.To, step: f.p.c.opt.Step}
 	for {
@@ -196,7 +196,7 @@ func (f *fetching) take(ctx context.Context, r io.ReaderAt, s span, use func(pie
 	}
 }
 
-// create makes the log here, or replaces it, from all of the copy.
+// create creates or replaces the log here with the whole copy.
 func (f *fetching) create(ctx context.Context, from backend.Log, name string) error {
 	if f.p.opt.DryRun {
 		f.e.Bytes = from.Size
@@ -245,7 +245,7 @@ func (f *fetching) create(ctx context.Context, from backend.Log, name string) er
 	return f.keep(ctx)
 }
 
-// untouched gives the log here for writing; ErrConflict if it is not the one that was compared.
+// untouched returns the log here for writing, or ErrConflict if it is not the one that was compared.
 func (f *fetching) untouched(ctx context.Context) (backend.Log, error) {
 	at, err := f.b.Stat(ctx, f.it.log.Name)
 	if err == nil && (at.Generation != f.o.at.Generation || at.Size != f.o.at.Size) {
@@ -254,7 +254,7 @@ func (f *fetching) untouched(ctx context.Context) (backend.Log, error) {
 	return at, err
 }
 
-// keep keeps the watermark with the log as it is here now.
+// keep stores the watermark with the current state of the log here.
 func (f *fetching) keep(ctx context.Context) error {
 	if f.p.opt.DryRun {
 		return nil
@@ -281,7 +281,7 @@ func (f *fetching) keep(ctx context.Context) error {
 	return nil
 }
 
-// extend adds stretches of the copy to the log here.
+// extend appends spans of the copy to the log here.
 func (f *fetching) extend(ctx context.Context, fresh []span) error {
 	if f.p.opt.DryRun {
 		for _, s := range fresh {
@@ -304,7 +304,7 @@ func (f *fetching) extend(ctx context.Context, fresh []span) error {
 	behind := f.w.Of == f.o.at.Size // the copy has all of the local log
 	start, lead := at.Size, []byte(nil)
 	if endsLine(f.p.t.Backend, f.there.Name, r, fresh[0].From) && !endsLine(f.src.b, at.Name, f.o.r, at.Size) {
-		// The stretch does not continue the last line here.
+		// The span does not continue the last line here.
 		if f.p.c.opt.Clock().Sub(at.Time) < tornWait {
 			f.e.Fate, f.e.Why = Withheld, "its last line is being written; pull again"
 			return nil

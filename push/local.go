@@ -12,30 +12,30 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// source is a source of this machine, and what it is called in archives.
+// source is a source of this machine, with its name in archives.
 type source struct {
 	place.Source
 	name string
 	b    backend.Backend
-	// absent is how the names of logs begin that may be on a disk that is not mounted.
+	// absent has the prefixes of names of logs that may be on a disk that is not mounted.
 	absent []string
 }
 
-// item is a log here.
+// item is a log on this machine.
 type item struct {
 	src *source
-	// log is as List shows it.
+	// log is the log as it was listed.
 	log backend.Log
-	// name is that in the archive.
+	// name is its name in the archive.
 	name string
-	// of is the session that a file of its folder belongs to; nil for a log of its own.
+	// of is the session whose folder has this file; nil for a log of its own.
 	of *item
 }
 
-// path is what people call the log.
+// path returns the path of the log.
 func (it *item) path() string { return it.src.PathOf(it.log.Name) }
 
-// plainName is the name of a log without the ending of compressed ones: in an archive it is the same log.
+// plainName returns the name of a log without the extension of a compressed one: in an archive, both are the same log.
 func plainName(b backend.Backend, name string) string {
 	if backend.Compressed(b, name) {
 		return strings.TrimSuffix(name, path.Ext(name))
@@ -47,7 +47,7 @@ func plainName(b backend.Backend, name string) string {
 type local struct {
 	sources []*source
 	items   []*item
-	partly  map[string]bool // names of sources that could not be listed whole
+	partly  map[string]bool // names of sources that could not be listed completely
 	err     error
 }
 
@@ -58,7 +58,7 @@ func (c *Copier) local(ctx context.Context, f *Filter, meter *meter) *local {
 		return l
 	}
 	for _, s := range l.sources {
-		// This comes first: what is mounted meanwhile is listed.
+		// This comes first, so that a disk that is mounted in between is listed.
 		absent, err := backend.Absent(ctx, s.b)
 		items, whole := c.items(ctx, s, meter)
 		if err != nil && whole {
@@ -73,7 +73,7 @@ func (c *Copier) local(ctx context.Context, f *Filter, meter *meter) *local {
 	return l
 }
 
-// sources gives the sources that a filter chooses. One that cannot be opened is reported and left out.
+// sources returns the sources that a filter chooses. One that cannot be opened is reported and left out.
 func (c *Copier) sources(f *Filter, meter *meter) (list []*source, err error) {
 	matched := map[string]bool{}
 	for _, src := range c.m.Sources() {
@@ -108,7 +108,7 @@ func (c *Copier) sources(f *Filter, meter *meter) (list []*source, err error) {
 	return list, nil
 }
 
-// called reports whether a name means the source: that of its agent, that in archives, or a folder that it lies in.
+// called reports whether a name refers to the source: the name of its agent, its name in archives, or a folder that contains it.
 func (s *source) called(m *place.Machine, name string) bool {
 	if d, err := m.Dialect(name); err == nil {
 		return place.Sessions(d).Family() == s.Dialect.Family() && (d == s.Dialect || place.IsRuns(d))
@@ -116,8 +116,8 @@ func (s *source) called(m *place.Machine, name string) bool {
 	return name == s.name || place.Within(m.Absolute(name), s.Root.Sessions)
 }
 
-// items lists the logs of a source by their names in the archive. An error about a folder is reported, and the list goes on;
-// whole is then false.
+// items lists the logs of a source with their names in the archive. An error of a folder is reported, and the list goes on; whole is then
+// false.
 func (c *Copier) items(ctx context.Context, s *source, meter *meter) (list []*item, whole bool) {
 	var owned, rest []backend.Log
 	folders := map[string]int{} // of sessions, by prefix
@@ -154,7 +154,7 @@ func (c *Copier) items(ctx context.Context, s *source, meter *meter) (list []*it
 	return list, whole
 }
 
-// cwd gives the working directory of the session that a log belongs to; "" if it is not known.
+// cwd returns the working directory of the session that a log belongs to, or "" if it is not known.
 func (c *Copier) cwd(ctx context.Context, it *item) string {
 	if it.of != nil {
 		it = it.of
@@ -164,7 +164,7 @@ func (c *Copier) cwd(ctx context.Context, it *item) string {
 	return row.CWD
 }
 
-// shares reports whether the filter chooses the project of a log. What it learns is kept with the watermark.
+// shares reports whether the filter chooses the project of a log. The working directory is returned to be stored in the watermark.
 func (c *Copier) shares(ctx context.Context, f *Filter, it *item, w *watermark) (bool, *string) {
 	if f.Project == nil {
 		return true, nil
@@ -180,7 +180,7 @@ func (c *Copier) shares(ctx context.Context, f *Filter, it *item, w *watermark) 
 	return *cwd != "" && f.Project(*cwd), cwd
 }
 
-// Agent gives the name of the dialect from that of a source in an archive.
+// Agent returns the name of the dialect from the name of a source in an archive.
 func Agent(source string) string {
 	name, _, _ := strings.Cut(source, ".")
 	return name

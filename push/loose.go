@@ -8,8 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/redact"
 )
 
-// looseWait is how long a log must be unchanged before its unterminated last line is redacted and sent: half a key is not
-// recognised.
+// looseWait is how long a log must be unchanged before its unterminated last line is redacted and sent. Half a key would not be recognized.
 const looseWait = time.Minute
 
 // tornWait is how long a log must be unchanged before its unterminated last line gets a newline: its writer may only be
@@ -22,7 +21,7 @@ func cutLoose(data []byte) (lines, loose []byte) {
 	return data[:i], data[i:]
 }
 
-// redactLoose redacts an unterminated line. One that is cut off may end within a secret, so nothing of it is sent.
+// redactLoose redacts an unterminated line. If the line is cut off, it may end within a secret, so nothing of it is sent.
 func redactLoose(line []byte) ([]byte, int) {
 	if !json.Valid(line) {
 		return []byte(redact.Mark("unfinished record")), 1

@@ -15,17 +15,17 @@ import (
 	"github.com/treeline-dev/treeline/internal/redact"
 )
 
-// cutter cuts an open log into pieces that end with a newline, except for an unterminated last line. The bytes of a piece are
-// valid until the next one.
+// cutter cuts an open log into pieces that end with a newline, except for an unterminated last line. The bytes of a piece are valid until
+// the next call.
 type cutter struct {
 	r        io.ReaderAt
 	name     string
 	pos, end int64
-	step     int // the least length of a piece
+	step     int // least length of a piece
 	buf      []byte
 }
 
-// next gives the next piece; io.EOF after the last one.
+// next returns the next piece, and io.EOF after the last one.
 func (c *cutter) next() ([]byte, error) {
 	if c.pos >= c.end {
 		return nil, io.EOF
@@ -47,7 +47,7 @@ func (c *cutter) next() ([]byte, error) {
 		if c.pos+int64(n) < c.end {
 			i := bytes.LastIndexByte(data, '\n')
 			if i < 0 {
-				continue // a record is longer than a piece
+				continue // the record is longer than a piece
 			}
 			data = data[:i+1]
 		}
@@ -56,7 +56,7 @@ func (c *cutter) next() ([]byte, error) {
 	}
 }
 
-// endsLine reports whether a line ends at an offset of a log; the beginning counts.
+// endsLine reports whether an offset of a log is at the beginning or after the end of a line.
 func endsLine(b backend.Backend, name string, r io.ReaderAt, offset int64) bool {
 	if offset == 0 || !backend.Lines(b, name) {
 		return true
@@ -65,8 +65,8 @@ func endsLine(b backend.Backend, name string, r io.ReaderAt, offset int64) bool 
 	return backend.ReadFull(r, name, last, offset-1) == nil && last[0] == '\n'
 }
 
-// redactPiece redacts a piece record by record. A log that does not consist of lines is one record. The number of lines, their
-// ends and empty lines stay.
+// redactPiece redacts a piece record by record. A log that does not consist of lines is one record. The number of lines, their ends and
+// empty lines are preserved.
 func redactPiece(data []byte, lines bool) (out []byte, secrets int) {
 	if !lines {
 		return redact.Record(data)
@@ -90,38 +90,39 @@ func redactPiece(data []byte, lines bool) (out []byte, secrets int) {
 	return append(out, data[at:]...), secrets
 }
 
-// carrier takes the blobs of one log from one place to another, each once.
+// carrier copies the blobs of one log, each once.
 type carrier struct {
-	dir    string // of this machine, from or to which they are taken
-	pulls  bool   // to it, not from it
+	dir    string // folder of this machine from or to which they are copied
+	pulls  bool   // to dir, not from it
 	from   blob.Reader
 	to     blob.Store
 	redact bool
 	meter  *meter
-	// asked are the blobs that this log has. An archive may keep apart what each log may read, so one log's answer is not another's.
+	// asked has the blobs that were already handled for this log. An archive may restrict which blobs each log may read, so the answer for
+	// another log does not count.
 	asked map[blob.Ref]bool
-	// done has a *carrying for each errand of this run; shared by all logs.
+	// done has a *carrying for each errand of this run; all logs share it.
 	done *sync.Map
 }
 
-// errand is a blob that is to be in a folder of this machine, or in the archive if it is in that folder.
+// errand is a blob to be copied to a folder of this machine, or from that folder to the archive.
 type errand struct {
 	dir string
 	ref blob.Ref
 }
 
-// carrying is a blob on its way, for the first log that names it.
+// carrying is a blob that is being copied, for the first log that refers to it.
 type carrying struct {
 	errand
-	done chan struct{} // closed when that log has it, or failed
-	// settled: no other log has to ask. The blob is here when it is pulled, or cannot be pushed from here.
+	done chan struct{} // closed when the copy for that log succeeded or failed
+	// settled means that no other log has to ask: a pulled blob is here, or a blob cannot be pushed from here.
 	settled atomic.Bool
 }
 
-// batch is how many blobs are asked for in one step.
+// batch is the number of blobs that are asked for in one step.
 const batch = 500
 
-// carry brings the blobs that records refer to.
+// carry copies the blobs that records refer to.
 func (f *fetching) carry(ctx context.Context, records []byte) error {
 	m, path, d := f.p.c.m, f.src.PathOf(f.name), f.src.Dialect
 	c := carrier{
@@ -131,15 +132,15 @@ func (f *fetching) carry(ctx context.Context, records []byte) error {
 	return c.carry(ctx, records)
 }
 
-// carryFork brings the blobs of a copy to a fork of it in the archive.
+// carryFork copies the blobs of a log in the archive to a fork of it.
 func (s *sending) carryFork(ctx context.Context, f fork) error {
 	b := s.p.t.Backend
 	c := carrier{from: blobsOf(b, s.it.name), to: blobsOf(b, f.name), meter: s.p.meter, asked: map[blob.Ref]bool{}, done: &sync.Map{}}
 	return c.carry(ctx, f.content)
 }
 
-// carry copies the blobs that records refer to. It waits for those that another log copies, and then asks for its own log, so that no
-// bytes travel twice unless the archive wants them for each log. A missing blob is not an error: the record is copied all the same.
+// carry copies the blobs that records refer to. It waits for those that another log copies, and then asks for its own log, so bytes are
+// sent twice only if the archive requires them for each log. A missing blob is not an error: the record is copied nevertheless.
 func (c *carrier) carry(ctx context.Context, records []byte) error {
 	if c.from == nil || c.to == nil {
 		return nil
@@ -160,7 +161,7 @@ func (c *carrier) carry(ctx context.Context, records []byte) error {
 	err := c.bring(ctx, first)
 	for _, b := range first {
 		if err != nil {
-			c.done.Delete(b.errand) // another log may be allowed what this one is not
+			c.done.Delete(b.errand) // another log may be allowed to
 		}
 		close(b.done)
 	}
@@ -176,7 +177,7 @@ func (c *carrier) carry(ctx context.Context, records []byte) error {
 	return c.bring(ctx, rest)
 }
 
-// bring brings blobs, some at a time.
+// bring copies blobs in batches.
 func (c *carrier) bring(ctx context.Context, list []*carrying) error {
 	for part := range slices.Chunk(list, batch) {
 		refs := make([]blob.Ref, len(part))
@@ -203,7 +204,7 @@ func (c *carrier) bring(ctx context.Context, list []*carrying) error {
 	return nil
 }
 
-// one brings a blob, and says whether that settles it.
+// one copies a blob. settled reports that no other log has to copy it.
 func (c *carrier) one(ctx context.Context, ref blob.Ref) (settled bool, err error) {
 	content, err := blob.Get(ctx, c.from, ref)
 	if errors.Is(err, blob.ErrNotExist) {
@@ -227,8 +228,8 @@ func (c *carrier) one(ctx context.Context, ref blob.Ref) (settled bool, err erro
 	return c.pulls, nil
 }
 
-// isImage reports whether bytes begin as a picture does. Package net/http knows more kinds, but would make every program that embeds
-// the library larger by 1.6 MB.
+// isImage reports whether bytes begin like a picture. Package net/http knows more types, but would make every program that embeds the
+// library 1.6 MB larger.
 func isImage(content []byte) bool {
 	for _, magic := range []string{"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF87a", "GIF89a", "\x00\x00\x01\x00"} {
 		if bytes.HasPrefix(content, []byte(magic)) {

@@ -18,26 +18,26 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// PullOptions say what Pull does.
+// PullOptions are the options of Pull.
 type PullOptions struct {
 	Filter
-	// Origins are those whose logs are copied, with the wildcards of path.Match; none is this machine's own.
+	// Origins are the origins whose logs are copied, with the wildcards of path.Match. If there are none, this machine's own origin is
+	// meant.
 	Origins []string
-	// Into is a folder for all logs; "" puts those of this machine back into their sources, and others into Options.Pulled.
+	// Into is a folder for all logs. With "", this machine's logs are put back into their sources, and others into Options.Pulled.
 	Into string
 	// Deletions moves logs that were removed in the archive to the trash.
 	Deletions bool
-	// DryRun only tells what would be done.
+	// DryRun only reports what would be done.
 	DryRun bool
-	// Workers is how many logs are copied at once; 0 is a number that suits the machine.
+	// Workers is the number of logs that are copied at once; 0 means a number that suits the machine.
 	Workers int
-	// Event, if set, is told of each log that is not unchanged, Progress how far it is. Both are called by one goroutine at a
-	// time.
+	// Event, if set, is called for each log that is not unchanged, and Progress when it advances. There are no concurrent calls.
 	Event    func(Event)
 	Progress func(Progress)
 }
 
-// ErrNoLogs is wrapped by the error for origins that have no logs in the archive.
+// ErrNoLogs is wrapped by the error for origins without logs in the archive.
 var ErrNoLogs = errors.New("it has no logs of that origin")
 
 // puller is one Pull.
@@ -48,13 +48,13 @@ type puller struct {
 	opt   PullOptions
 	marks *watermarks
 	meter *meter
-	own   map[string]*source // of this machine, by name in archives
+	own   map[string]*source // sources of this machine, by name in archives
 	here  map[string]*item   // local logs, by name in the archive
 	kept  map[string]bool    // folders of sessions, by name in the archive
-	blobs sync.Map           // that were carried
+	blobs sync.Map           // blobs that were copied; see carrier.done
 }
 
-// Pull copies what is new in an archive to this machine. See Push for what the error and the report say.
+// Pull copies what is new in an archive to this machine. See Push for the meaning of the error and the report.
 func (c *Copier) Pull(ctx context.Context, t Target, opt PullOptions) (Report, error) {
 	m, err := t.mirror()
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Copier) Pull(ctx context.Context, t Target, opt PullOptions) (Report, e
 	return p.meter.report, errors.Join(err, p.marks.close())
 }
 
-// scope is what watermarks belong to: a folder of the caller's has its own.
+// scope returns what watermarks belong to: a folder of the caller's has watermarks of its own.
 func (p *puller) scope(id string) string {
 	if p.opt.Into != "" && id != "" {
 		return id + "\x00" + p.opt.Into
@@ -80,7 +80,7 @@ func (p *puller) scope(id string) string {
 	return id
 }
 
-// all copies the logs of all origins that are chosen.
+// all copies the logs of all chosen origins.
 func (p *puller) all(ctx context.Context) error {
 	origins, err := p.origins(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *puller) all(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Names in an archive are checked before they become paths: another user may have written them.
+		// Names in an archive are checked before they become paths, because another user may have written them.
 		maps.DeleteFunc(there, func(name string, _ backend.Marked) bool { return backend.CheckName(name) != nil })
 		if err := p.look(ctx, origin, there); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (p *puller) all(ctx context.Context) error {
 	return nil
 }
 
-// origins gives the origins in the archive that are chosen.
+// origins returns the chosen origins in the archive.
 func (p *puller) origins(ctx context.Context) ([]string, error) {
 	if len(p.opt.Origins) == 0 {
 		if p.c.opt.Origin == "" {
@@ -138,7 +138,7 @@ func (p *puller) origins(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range p.marks.all() { // an origin whose logs are all gone counts too
+	for _, w := range p.marks.all() { // an origin whose logs are all gone counts, too
 		if origin, _, _ := strings.Cut(w.Name, "/"); !slices.Contains(all, origin) {
 			all = append(all, origin)
 		}
@@ -151,7 +151,7 @@ func (p *puller) origins(ctx context.Context) ([]string, error) {
 			if err != nil {
 				return nil, fmt.Errorf("origin %q: %w", pattern, err)
 			}
-			// The host name of an origin is enough.
+			// The host name of an origin is sufficient.
 			host := strings.LastIndexByte(origin, '-')
 			if ok || host > 0 && origin[:host] == pattern {
 				found = true
@@ -194,7 +194,7 @@ func (p *puller) look(ctx context.Context, origin string, there map[string]backe
 		}
 		seen[source] = true
 		if !plainFolder(origin) || !plainFolder(source) {
-			continue // see log
+			continue // log reports it
 		}
 		s, err := p.folder(origin, source)
 		if err != nil {
@@ -212,14 +212,14 @@ func (p *puller) look(ctx context.Context, origin string, there map[string]backe
 	return nil
 }
 
-// plainFolder reports whether the name of an origin or a source can be that of a folder here: one that is not hidden, and means
-// nothing else on any system.
+// plainFolder reports whether the name of an origin or a source is valid for a folder here: it is not hidden, and has no special meaning on
+// any system.
 func plainFolder(name string) bool {
 	local, err := filepath.Localize(name)
 	return err == nil && local == name && !strings.ContainsAny(name, `/\:`) && !strings.HasPrefix(name, ".")
 }
 
-// source gives the source here for the logs of a source in the archive; nil if there is none.
+// source returns the source here for the logs of a source in the archive, or nil if there is none.
 func (p *puller) source(origin, name string) *source {
 	if p.back(origin) {
 		return p.own[name]
@@ -243,8 +243,8 @@ func (p *puller) keep(origin string, there map[string]backend.Marked) {
 	}
 }
 
-// belongs reports whether a log is one that Push would have sent: a session, or a file in the folder of one. Anything else could
-// be a file that the agent reads for another purpose.
+// belongs reports whether Push would have sent a log: it is a session, or a file in the folder of one. Anything else could be a file that
+// the agent reads for another purpose.
 func (p *puller) belongs(s *source, name, rest string) bool {
 	if s.Owns(rest) {
 		return true
@@ -257,7 +257,7 @@ func (p *puller) belongs(s *source, name, rest string) bool {
 	return false
 }
 
-// folder gives the source for logs of another origin: a folder that is laid out as the agent's own, with blobs of its own.
+// folder returns the source for logs of another origin: a folder with the agent's own layout, and with blobs of its own.
 func (p *puller) folder(origin, name string) (*source, error) {
 	if s := p.own[origin+"/"+name]; s != nil {
 		return s, nil
@@ -279,8 +279,8 @@ func (p *puller) folder(origin, name string) (*source, error) {
 	return s, nil
 }
 
-// Root is where logs of a dialect lie in a folder for those of another machine: as in the agent's own, and as files where the agent
-// has a database.
+// Root returns the place of a dialect's logs in a folder for those of another machine. The layout is the agent's own; an agent with a
+// database gets files instead.
 func Root(d dialect.Dialect, dir string) dialect.Root {
 	root := d.Layout().RootAt(dir)
 	if root.Driver != "" {
@@ -341,7 +341,7 @@ func (p *puller) log(ctx context.Context, there backend.Marked) (e Event) {
 					there = l
 					continue
 				}
-				return Event{} // removed meanwhile
+				return Event{} // it was removed meanwhile
 			}
 		}
 		e.Fate, e.Err = Failed, fmt.Errorf("%s: %w", e.Path, err)

@@ -2,42 +2,42 @@
 //
 // # What is copied
 //
-// Every log that a source owns, and every file in the folder of a session, byte for byte, an unterminated last line included;
-// and the blobs that the logs refer to. A log is ORIGIN/SOURCE/NAME in the archive (see package backend). A log that the agent
-// keeps compressed has its plain name and its content there. Only what is new travels: the bytes after those that the copy
-// holds, and blobs that the archive does not have for the log. Blobs go first, so no record ever names a missing blob.
+// Every log that a source owns and every file in the folder of a session, byte for byte, including an unterminated last line; and the blobs
+// that the logs refer to. A log is named ORIGIN/SOURCE/NAME in the archive (see package backend). A log that the agent keeps compressed is
+// copied uncompressed, under its plain name. Only what is new is transferred: the bytes after those that the copy holds, and blobs that the
+// archive does not have for the log. Blobs are sent first, so no record ever names a missing blob.
 //
 // # Watermarks
 //
-// A watermark says how many bytes of the original the copy holds, and what both were then. It belongs to the identity of the
-// archive, not to its address. It is kept in a file of treeline's state folder, a line for each change, and in the mark of the
-// copy (see backend.Mirror), with the copy in one step. So a push that is killed anywhere goes on where it was, and a state
-// folder that is lost is rebuilt from the marks. What was pulled and is in no watermark is recognised by its bytes. A log whose
-// stamp is that of its watermark is not opened.
+// A watermark says how many bytes of the original the copy holds, and the state of both at that time. It belongs to the identity of the
+// archive, not to its address. It is kept in a file of treeline's state folder, one line per change, and in the mark of the copy (see
+// backend.Mirror), which is written together with the copy. So a push that is killed at any point continues where it was, and a lost state
+// folder is rebuilt from the marks. Bytes that were pulled but are in no watermark are recognized by comparing them. A log whose stamp is
+// that of its watermark is not opened.
 //
-// A log has grown if logtree.Tail says so, and otherwise if the bytes that the copy holds have the hash of the watermark. Any
-// other log was rewritten: it replaces its copy. An archive keeps the replaced one for some time.
+// A log has grown if logtree.Tail says so or if the bytes that the copy holds still have the hash of the watermark. Any other changed log
+// was rewritten: it replaces its copy. An archive keeps the replaced copy for some time.
 //
 // # Divergence
 //
 // A copy can be written in the archive, too. If only one side has grown, the other is behind: Push or Pull brings it up to date.
 // If both have grown since the last common byte, they have diverged. Nothing is overwritten:
 //
-//   - Where entries name their parents and no id occurs in both new parts, the new part of the other side is added after one's
-//     own. The log then has both, as branches. The watermark remembers which bytes of the copy came from elsewhere, so that
-//     they are pulled once and never pushed back.
-//   - Otherwise the other side's log becomes a fork: a session of its own with another id, which is made of its name and its
-//     first new record, so that both directions make the same one.
+//   - If entries name their parents and no id occurs in both new parts, the other side's new part is added after the own one. The
+//     log then has both, as branches. The watermark remembers which bytes of the copy came from elsewhere, so that they are
+//     pulled once and never pushed back.
+//   - Otherwise the other side's log becomes a fork: a session of its own with another id, which is derived from its name and its
+//     first new record, so that both directions make the same fork.
 //
 // Both are reported.
 //
 // # Redaction
 //
-// A redacted copy has one record for each record of the original, without the secrets that package internal/redact finds in
-// that record alone. The same record always gives the same bytes. Watermarks count bytes of the original. An unterminated last
-// line waits until it is complete, or until the log has been left alone for a minute. Files that are no logs of lines are
-// redacted as one text. Images travel as they are. A blob that is no image and has a secret stays here. The mark of the copy
-// has the version of the rules. A redacted copy is never pulled into its origin.
+// A redacted copy has one record for each record of the original, without the secrets that package internal/redact finds in that record.
+// The same record always gives the same bytes. Watermarks count bytes of the original. An unterminated last line waits until it is
+// complete, or until the log has not changed for a minute. Files that are not made of lines are redacted as one text. Images are copied
+// unchanged. A blob that is not an image and has a secret is not copied. The mark of the copy has the version of the rules. A redacted copy
+// is never pulled into its origin.
 //
 // # Deletions
 //
@@ -58,39 +58,39 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// Errors that callers tell apart with errors.Is.
+// Errors that callers can distinguish with errors.Is.
 var (
-	// ErrNoMirror: the place cannot keep copies of logs.
+	// ErrNoMirror means that the place cannot keep copies of logs.
 	ErrNoMirror = errors.New("it cannot keep copies of logs")
-	// ErrNoOrigin: the machine has no identity, so its logs have no names in an archive.
+	// ErrNoOrigin means that the machine has no identity, so its logs have no names in an archive.
 	ErrNoOrigin = errors.New("this machine has no identity for archives")
 )
 
-// Options say what a Copier works with.
+// Options are the options of a Copier.
 type Options struct {
 	Machine *place.Machine
 	// Origin is the identity of this machine in archives.
 	Origin string
-	// State is treeline's own folder, for watermarks; "" keeps none, so that all are rebuilt from marks.
+	// State is treeline's own folder, for watermarks; "" means that none are kept, so all are rebuilt from marks.
 	State string
 	// Pulled is the folder for logs of other origins: ORIGIN/SOURCE/NAME below it.
 	Pulled string
 	// Trash moves the log at a path to the trash.
 	Trash func(ctx context.Context, path string) error
-	// Step is how many bytes of a log travel in one step, at least; a step ends with a line, and is kept even if the next one fails.
-	// 0 is 8 MB.
+	// Step is the least number of bytes of a log that are copied in one step. A step ends with a line, and is kept even if the next one
+	// fails. 0 means 8 MB.
 	Step int
-	// Clock is the time; nil is that of the machine.
+	// Clock returns the time; nil means the machine's clock.
 	Clock func() time.Time
 }
 
-// Copier copies between a machine and archives. One Push or Pull at a time.
+// Copier copies between a machine and archives. Only one Push or Pull may run at a time.
 type Copier struct {
 	opt Options
 	m   *place.Machine
 }
 
-// New gives a Copier.
+// New returns a Copier.
 func New(opt Options) *Copier {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
@@ -104,11 +104,11 @@ func New(opt Options) *Copier {
 // Target is an archive. Names in its Backend begin with the origin.
 type Target struct {
 	Backend backend.Backend
-	// Shown is its address as people may see it.
+	// Shown is its address as it is shown to people.
 	Shown string
 }
 
-// mirror gives the archive as a place for copies.
+// mirror returns the archive as a backend.Mirror.
 func (t Target) mirror() (backend.Mirror, error) {
 	m, ok := t.Backend.(backend.Mirror)
 	if !ok {
@@ -117,7 +117,7 @@ func (t Target) mirror() (backend.Mirror, error) {
 	return m, nil
 }
 
-// identity is what watermarks belong to; "" if nothing was ever written there.
+// identity returns the identity that watermarks belong to, or "" if nothing was ever written there.
 func (t Target) identity(ctx context.Context) (string, error) {
 	if i, ok := t.Backend.(backend.Identified); ok {
 		if id, err := i.Identity(ctx); !errors.Is(err, errors.ErrUnsupported) {
@@ -127,28 +127,28 @@ func (t Target) identity(ctx context.Context) (string, error) {
 	return t.Shown, nil
 }
 
-// Filter chooses what is copied. The zero value is everything.
+// Filter chooses what is copied. The zero value chooses everything.
 type Filter struct {
-	// Sources are names of agents, as place.Machine.CheckSource takes them, or of sources in the archive.
+	// Sources are names of agents, as place.Machine.CheckSource accepts them, or of sources in the archive.
 	Sources []string
-	// Since leaves out logs that were last changed before.
+	// Since excludes logs that were last changed before it.
 	Since time.Time
-	// Project, if set, says by the working directory of a session whether it is shared. What belongs to no session is not.
+	// Project, if set, reports whether the sessions of a working directory are shared. Files that belong to no session are then not copied.
 	Project func(cwd string) bool
 }
 
-// Fate is what became of a log.
+// Fate is the outcome for a log.
 type Fate string
 
 // The fates of logs.
 const (
 	Unchanged Fate = "unchanged" // both sides are equal
 	Created   Fate = "created"   // the other side did not have it
-	Extended  Fate = "extended"  // what was new was added
-	Replaced  Fate = "replaced"  // it was rewritten, or is to be redacted in another way
+	Extended  Fate = "extended"  // the new part was added
+	Replaced  Fate = "replaced"  // it was rewritten, or is redacted in another way now
 	Removed   Fate = "removed"   // its tombstone was passed on
-	Branched  Fate = "branched"  // it had diverged, and has both parts now
-	Forked    Fate = "forked"    // it had diverged, and the other side's is a session of its own now
+	Branched  Fate = "branched"  // it had diverged; it has both parts now
+	Forked    Fate = "forked"    // it had diverged; the other side's log is a session of its own now
 	Ahead     Fate = "ahead"     // the other side has more; the other direction copies it
 	Withheld  Fate = "withheld"  // it is not copied; Event.Why says why
 	Failed    Fate = "failed"    // Event.Err says why
@@ -163,26 +163,26 @@ func (f Fate) Changes() bool {
 	return false
 }
 
-// Fates lists them in the order in which they are told.
+// Fates lists the fates in the order in which they are shown.
 var Fates = []Fate{Created, Extended, Replaced, Removed, Branched, Forked, Ahead, Withheld, Failed, Unchanged}
 
-// Event tells what became of one log.
+// Event reports the outcome for one log.
 type Event struct {
-	// Name is that in the archive, Path that of the log here.
+	// Name is the name in the archive, and Path the path of the log on this machine.
 	Name, Path string
 	Fate       Fate
-	// Bytes is how many bytes travelled, or would.
+	// Bytes is the number of bytes that were copied, or would be.
 	Bytes int64
-	// Fork is the name in the archive, or the path, of the session that the other side's became.
+	// Fork is the name in the archive, or the path, of the session that the other side's log became.
 	Fork string
-	// Why says why it was withheld.
+	// Why says why the log was withheld.
 	Why string
 	Err error
 }
 
-// Progress is how far a Push or Pull is.
+// Progress says how far a Push or Pull is.
 type Progress struct {
-	// Logs and Bytes are done, of Total logs and OfBytes bytes.
+	// Logs of Total logs and Bytes of OfBytes bytes are done.
 	Logs, Total    int
 	Bytes, OfBytes int64
 }
@@ -191,17 +191,17 @@ type Progress struct {
 type Report struct {
 	// Logs counts logs by their fate.
 	Logs map[Fate]int
-	// Bytes of logs travelled, and Blobs with BlobBytes.
+	// Bytes of logs were copied, and Blobs blobs with BlobBytes bytes.
 	Bytes     int64
 	Blobs     int
 	BlobBytes int64
-	// Secrets were replaced.
+	// Secrets is the number of secrets that were replaced.
 	Secrets int
-	// Problems are of sources and blobs; those of logs are events.
+	// Problems are those of sources and blobs. Those of logs are reported as events.
 	Problems []error
 }
 
-// meter collects a report while workers copy.
+// meter collects the report while workers copy.
 type meter struct {
 	mu       sync.Mutex
 	report   Report
@@ -216,7 +216,7 @@ func newMeter(event func(Event), progress func(Progress)) *meter {
 	return m
 }
 
-// done tells of a log.
+// done reports the outcome for a log.
 func (m *meter) done(e Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -228,7 +228,7 @@ func (m *meter) done(e Event) {
 	m.tell()
 }
 
-// sent counts bytes of logs that travelled.
+// sent counts bytes of logs that were copied, and secrets that were replaced.
 func (m *meter) sent(n int64, secrets int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -238,7 +238,7 @@ func (m *meter) sent(n int64, secrets int) {
 	m.tell()
 }
 
-// blob counts a blob that travelled.
+// blob counts a blob that was copied.
 func (m *meter) blob(size int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -246,7 +246,7 @@ func (m *meter) blob(size int) {
 	m.report.BlobBytes += int64(size)
 }
 
-// problem notes what is wrong beside a log.
+// problem adds a problem that does not belong to a log.
 func (m *meter) problem(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -259,7 +259,8 @@ func (m *meter) tell() {
 	}
 }
 
-// workers is how many logs are copied at once: an archive is mostly waited for.
+// workers returns the number of logs that are copied at once. It may exceed the number of processors, since most of the time is spent
+// waiting for the archive.
 func workers(given int) int {
 	if given > 0 {
 		return given
@@ -267,7 +268,7 @@ func workers(given int) int {
 	return min(16, 4+2*runtime.GOMAXPROCS(0))
 }
 
-// each calls do for the numbers below n, from several goroutines, until ctx ends.
+// each calls do for the numbers from 0 to n-1, from several goroutines, until ctx ends.
 func each(ctx context.Context, n, workers int, do func(i int)) {
 	var group sync.WaitGroup
 	next := make(chan int)

@@ -16,19 +16,18 @@ import (
 	"github.com/treeline-dev/treeline/internal/redact"
 )
 
-// PushOptions say what Push does.
+// PushOptions are the options of Push.
 type PushOptions struct {
 	Filter
 	// Redact replaces secrets.
 	Redact bool
-	// Deletions passes on that logs were removed here.
+	// Deletions removes the copies of logs that were removed here.
 	Deletions bool
-	// DryRun only tells what would be done.
+	// DryRun only reports what would be done.
 	DryRun bool
-	// Workers is how many logs are copied at once; 0 is a number that suits the machine.
+	// Workers is the number of logs that are copied at once; 0 means a number that suits the machine.
 	Workers int
-	// Event, if set, is told of each log that is not unchanged, Progress how far it is. Both are called by one goroutine at a
-	// time.
+	// Event, if set, is called for each log that is not unchanged, and Progress when it advances. There are no concurrent calls.
 	Event    func(Event)
 	Progress func(Progress)
 }
@@ -41,21 +40,21 @@ type pusher struct {
 	opt   PushOptions
 	marks *watermarks
 	meter *meter
-	// ahead is what is here, for the first pass; nil afterwards.
+	// ahead is the list of local logs for the first pass; nil afterwards.
 	ahead *local
-	// there are the copies of this origin, by name.
+	// there has the copies of this origin, by name.
 	mu    sync.Mutex
 	there map[string]backend.Marked
-	blobs sync.Map // that were carried
-	// forbidden is how many logs the server does not take.
+	blobs sync.Map // blobs that were copied; see carrier.done
+	// forbidden counts the logs that the server refuses.
 	forbidden atomic.Int64
-	// absent are the logs of which stays has told.
+	// absent has the logs that stays has reported.
 	absent map[string]bool
 	// looked is how long the search for local changes took.
 	looked time.Duration
 }
 
-// version is that of the rules that copies are redacted with; 0 for exact ones.
+// version returns the version of the redaction rules; 0 means exact copies.
 func (p *pusher) version() int {
 	if p.opt.Redact {
 		return redact.Version
@@ -63,8 +62,8 @@ func (p *pusher) version() int {
 	return 0
 }
 
-// Push copies what is new on this machine to an archive. What is wrong with one source or log does not stop the rest: it is in
-// the report. The error is one of the archive as a whole.
+// Push copies what is new on this machine to an archive. A problem with one source or log does not stop the rest: it is in the report. The
+// error concerns the archive as a whole.
 func (c *Copier) Push(ctx context.Context, t Target, opt PushOptions) (Report, error) {
 	p, err := c.pusher(ctx, t, opt)
 	if err != nil {
@@ -74,7 +73,7 @@ func (c *Copier) Push(ctx context.Context, t Target, opt PushOptions) (Report, e
 	return p.meter.report, errors.Join(err, p.close(ctx))
 }
 
-// pusher begins a Push: it lists the archive once, and meanwhile what is here.
+// pusher begins a Push: it lists the archive once, and the local logs at the same time.
 func (c *Copier) pusher(ctx context.Context, t Target, opt PushOptions) (*pusher, error) {
 	m, err := t.mirror()
 	if err != nil {
@@ -95,7 +94,7 @@ func (c *Copier) pusher(ctx context.Context, t Target, opt PushOptions) (*pusher
 	return p, err
 }
 
-// look reads what is known of the archive, and lists it.
+// look reads what is known about the archive, and lists it.
 func (p *pusher) look(ctx context.Context) error {
 	id, err := p.t.identity(ctx)
 	if err != nil {
@@ -108,7 +107,7 @@ func (p *pusher) look(ctx context.Context) error {
 	return err
 }
 
-// listed gives the copies below a prefix.
+// listed returns the copies below a prefix.
 func listed(ctx context.Context, m backend.Mirror, prefix string) (map[string]backend.Marked, error) {
 	there := map[string]backend.Marked{}
 	for l, err := range m.Marks(ctx, prefix) {
@@ -120,7 +119,7 @@ func listed(ctx context.Context, m backend.Mirror, prefix string) (map[string]ba
 	return there, nil
 }
 
-// close keeps the watermarks. An archive that was empty has an identity only now.
+// close stores the watermarks. An archive that was empty has an identity only now.
 func (p *pusher) close(ctx context.Context) error {
 	if p.marks.path == "" && len(p.marks.known) > 0 && !p.opt.DryRun {
 		id, err := p.t.identity(context.WithoutCancel(ctx))
@@ -139,7 +138,7 @@ func (p *pusher) close(ctx context.Context) error {
 	return p.marks.close()
 }
 
-// pass looks at all logs once.
+// pass handles all logs once.
 func (p *pusher) pass(ctx context.Context) error {
 	began := time.Now()
 	p.forbidden.Store(0)
@@ -171,7 +170,7 @@ func (p *pusher) pass(ctx context.Context) error {
 	each(ctx, len(todo), workers(p.opt.Workers), func(i int) {
 		e := p.log(ctx, todo[i])
 		if errors.Is(e.Err, backend.ErrReadOnly) {
-			stop(fmt.Errorf("%s: %w", p.t.Shown, e.Err)) // the archive takes no other log either
+			stop(fmt.Errorf("%s: %w", p.t.Shown, e.Err)) // the archive refuses all other logs, too
 		}
 		if e.Err != nil && ctx.Err() != nil {
 			return // cancelled: the error says nothing about the log
@@ -196,7 +195,7 @@ func (p *pusher) pass(ctx context.Context) error {
 	return nil
 }
 
-// estimate is how many bytes of a log may have to be sent.
+// estimate returns how many bytes of a log may have to be sent.
 func (p *pusher) estimate(it *item) int64 {
 	if w := p.marks.get(it.name); w != nil && p.sameMode(w) && it.log.Size >= w.Of {
 		return it.log.Size - w.Of
@@ -204,14 +203,14 @@ func (p *pusher) estimate(it *item) int64 {
 	return it.log.Size
 }
 
-// sameMode reports whether the copy is redacted, or exact, as this Push wants it. A copy that older rules redacted is extended
-// with newer ones.
+// sameMode reports whether the copy is redacted, or exact, as this Push requires. A copy that older rules redacted is extended with newer
+// ones.
 func (p *pusher) sameMode(w *watermark) bool { return (w.Redacted > 0) == p.opt.Redact }
 
-// mostTries is how often a log is looked at again because its copy changed meanwhile.
+// mostTries is how often a log is tried again because its copy changed meanwhile.
 const mostTries = 5
 
-// changedMeanwhile reports whether an error says that the log or its copy is no longer what it was.
+// changedMeanwhile reports whether an error says that the log or its copy has changed.
 func changedMeanwhile(err error) bool {
 	return errors.Is(err, backend.ErrConflict) || errors.Is(err, backend.ErrExist) || errors.Is(err, backend.ErrChanged)
 }
@@ -250,7 +249,7 @@ func (p *pusher) log(ctx context.Context, it *item) (e Event) {
 	}
 }
 
-// again looks at a copy again.
+// again reads the current state of a copy.
 func (p *pusher) again(ctx context.Context, name string) error {
 	now, err := listed(ctx, p.m, name)
 	if err != nil {
@@ -265,7 +264,7 @@ func (p *pusher) again(ctx context.Context, name string) error {
 	return nil
 }
 
-// copyOf gives the copy of a log.
+// copyOf returns the copy of a log.
 func (p *pusher) copyOf(name string) (l backend.Marked, live, removed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -273,7 +272,7 @@ func (p *pusher) copyOf(name string) (l backend.Marked, live, removed bool) {
 	return l, found && l.Removed.IsZero(), found && !l.Removed.IsZero()
 }
 
-// copied notes what a copy is now.
+// copied stores the new state of a copy.
 func (p *pusher) copied(l backend.Marked) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -316,8 +315,8 @@ func (p *pusher) try(ctx context.Context, it *item, cwd *string, e *Event) error
 	return s.decide(ctx, state, s.w.copied(there.Log))
 }
 
-// current gives the watermark, or the one that the mark of the copy says if that is newer: a push may have been killed before it
-// kept the watermark, or the state folder is an old one. It is nil if neither is known.
+// current returns the watermark, or the one in the mark of the copy if that is newer: a push may have been killed before it stored the
+// watermark, or the state folder is an old one. It returns nil if there is neither.
 func (w *watermark) current(it *item, there backend.Marked) *watermark {
 	if w != nil && w.copied(there.Log) {
 		return w
@@ -328,7 +327,7 @@ func (w *watermark) current(it *item, there backend.Marked) *watermark {
 	return w
 }
 
-// rebuilt makes a watermark from the mark of a copy; nil if it has none.
+// rebuilt makes a watermark from the mark of a copy. It returns nil if the copy has none.
 func rebuilt(it *item, there backend.Marked) *watermark {
 	m, ok := readMark(there.Mark)
 	if !ok || m.At < 0 || m.At > there.Size || m.CGen != "" && m.CGen != there.Generation {
@@ -342,7 +341,7 @@ func rebuilt(it *item, there backend.Marked) *watermark {
 	return w
 }
 
-// stays tells once that the copy of a log is not removed, since the log may be on a disk that is not mounted.
+// stays reports, once, that the copy of a log is not removed because the log may be on a disk that is not mounted.
 func (p *pusher) stays(s *source, name string) {
 	if _, live, _ := p.copyOf(name); !live || p.absent[name] {
 		return
@@ -352,8 +351,8 @@ func (p *pusher) stays(s *source, name string) {
 	p.meter.done(Event{Name: name, Path: path, Fate: Withheld, Why: "its copy was not removed: the folder of the log is missing, and may be on a disk that is not mounted"})
 }
 
-// deletions removes the copies of logs that are gone here. If all are, the folder is more likely missing than empty: nothing is
-// removed. The same holds for a part of a source that is not there.
+// deletions removes the copies of logs that no longer exist here. If all of several logs are gone, the folder is more likely missing than
+// empty, so nothing is removed. The same holds for a missing part of a source.
 func (p *pusher) deletions(ctx context.Context, s *source, here map[string]bool) {
 	prefix := p.c.opt.Origin + "/" + s.name + "/"
 	var gone []*watermark

@@ -11,20 +11,20 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 )
 
-// sending is one log on its way.
+// sending is one log that is being pushed.
 type sending struct {
 	p      *pusher
 	it     *item
 	o      *original
 	e      *Event
 	there  backend.Log       // the copy
-	w      watermark         // how far it is
+	w      watermark         // how far the copy has come
 	digest *digest           // of the first w.Of bytes
-	lead   []byte            // goes before the first piece
+	lead   []byte            // bytes before the first piece
 	asked  map[blob.Ref]bool // see carrier
 }
 
-// decide does what is to be done with a log whose watermark is known. untouched: the copy is as it was left.
+// decide handles a log whose watermark is known. untouched reports whether the copy has not changed since.
 func (s *sending) decide(ctx context.Context, state growth, untouched bool) error {
 	switch {
 	case untouched && state == same && s.p.sameMode(&s.w):
@@ -46,7 +46,7 @@ func (s *sending) decide(ctx context.Context, state growth, untouched bool) erro
 	return s.diverged(ctx, state)
 }
 
-// meet handles a copy that has no usable mark: what it holds decides.
+// meet handles a copy without a usable mark by comparing the contents.
 func (s *sending) meet(ctx context.Context) error {
 	state, m, d, err := s.o.meet(ctx, s.p.t.Backend, s.there, s.p.opt.Redact)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *sending) meet(ctx context.Context) error {
 	return s.decide(ctx, state, m.At == s.there.Size)
 }
 
-// keep keeps the watermark as it is, with the log as it is now.
+// keep stores the watermark with the current state of the log.
 func (s *sending) keep() {
 	if s.p.opt.DryRun {
 		return
@@ -75,7 +75,7 @@ func (s *sending) keep() {
 	s.p.copied(backend.Marked{Log: s.there})
 }
 
-// anew makes the copy, or replaces it.
+// anew creates or replaces the copy.
 func (s *sending) anew(ctx context.Context) error {
 	s.digest = newDigest()
 	s.w.mark, s.w.Skip, s.w.Taken = mark{V: markVersion, Redacted: s.p.version()}, nil, 0
@@ -90,8 +90,8 @@ func (s *sending) anew(ctx context.Context) error {
 	return s.atOnce(ctx)
 }
 
-// atOnce replaces a copy in one step, also by a log that does not fit into memory. The mark goes before the content, so the log is read
-// twice: once for the mark.
+// atOnce replaces a copy in one step, even with a log that does not fit into memory. The mark is sent before the content, so the log is
+// read twice: once for the mark.
 func (s *sending) atOnce(ctx context.Context) error {
 	whole, size := newDigest(), int64(0)
 	for cut := s.cutter(); ; {
@@ -122,7 +122,7 @@ func (s *sending) atOnce(ctx context.Context) error {
 	return nil
 }
 
-// cutter cuts what the copy does not have, up to what was pulled from it.
+// cutter returns a cutter for what the copy does not have, up to the bytes that were pulled from it.
 func (s *sending) cutter() *cutter {
 	end := s.o.at.Size
 	if len(s.w.Skip) > 0 {
@@ -131,7 +131,7 @@ func (s *sending) cutter() *cutter {
 	return &cutter{r: s.o.r, name: s.o.at.Name, pos: s.w.Of, end: end, step: s.o.step(s.p.c.opt.Step, s.p.opt.Redact)}
 }
 
-// skip leaves out what was pulled from the copy, and sets the cutter to what comes after it.
+// skip passes over the bytes that were pulled from the copy, and moves the cutter behind them.
 func (s *sending) skip(cut *cutter) error {
 	if len(s.w.Skip) == 0 {
 		return nil
@@ -146,7 +146,7 @@ func (s *sending) skip(cut *cutter) error {
 	return nil
 }
 
-// text gives the mark for a copy that will have that size. grows: it keeps its generation.
+// text returns the mark of a copy that will have that size. grows reports whether the copy keeps its generation.
 func (s *sending) text(size int64, grows bool) (string, error) {
 	s.w.V, s.w.At, s.w.CGen, s.w.Gen = markVersion, size, "", s.it.log.Generation
 	if grows {
@@ -156,7 +156,7 @@ func (s *sending) text(size int64, grows bool) (string, error) {
 	return marshalMark(&s.w.mark)
 }
 
-// extend sends what the copy does not have, piece by piece. anew makes the copy with the first one, or replaces it.
+// extend sends what the copy does not have, piece by piece. anew creates or replaces the copy with the first piece.
 func (s *sending) extend(ctx context.Context, anew bool) error {
 	if s.p.opt.DryRun {
 		s.e.Bytes = s.o.at.Size - s.w.Of
@@ -211,8 +211,8 @@ func (s *sending) extend(ctx context.Context, anew bool) error {
 	return nil
 }
 
-// transform gives what is sent of a piece, and the bytes of the original that count as sent. loose: the unterminated last line is
-// sent besides.
+// transform returns what is sent of a piece, and the bytes of the original that count as sent. loose reports that the unterminated last
+// line is sent, too, which does not count.
 func (s *sending) transform(piece []byte) (out, data []byte, secrets int, loose bool) {
 	if !s.p.opt.Redact {
 		return piece, piece, 0, false
@@ -230,8 +230,8 @@ func (s *sending) transform(piece []byte) (out, data []byte, secrets int, loose 
 	return out, data, secrets, false
 }
 
-// leadIn finds out whether the copy needs a newline first: if it has parts from elsewhere, its last line may be another one
-// than the line that continues here.
+// leadIn checks whether the copy needs a newline first: if it has parts from elsewhere, its last line may not be the line that continues
+// here.
 func (s *sending) leadIn(ctx context.Context, anew bool) error {
 	if anew || len(s.w.Elsewhere) == 0 || len(s.lead) > 0 || !endsLine(s.o.b, s.o.at.Name, s.o.r, s.w.Of) {
 		return nil
@@ -244,7 +244,7 @@ func (s *sending) leadIn(ctx context.Context, anew bool) error {
 	return err
 }
 
-// prepare makes a piece ready to be sent: redacted if that is wanted, with its blobs sent before it. It moves the watermark.
+// prepare prepares a piece for sending: it redacts the piece if required, sends its blobs first, and moves the watermark.
 func (s *sending) prepare(ctx context.Context, piece []byte) (out []byte, bytes int64, err error) {
 	out, data, secrets, loose := s.transform(piece)
 	s.w.Loose = loose
@@ -265,7 +265,7 @@ func (s *sending) prepare(ctx context.Context, piece []byte) (out []byte, bytes 
 	return out, int64(len(piece)), nil
 }
 
-// blobsOf gives the blobs of an archive; nil if it has none.
+// blobsOf returns the blobs of a log in an archive, or nil if the archive has none.
 func blobsOf(b backend.Backend, name string) blob.Store {
 	if k, ok := b.(blob.Keeper); ok {
 		return k.Blobs(name)
@@ -273,7 +273,7 @@ func blobsOf(b backend.Backend, name string) blob.Store {
 	return nil
 }
 
-// pieces reads what is sent of a log, for a copy that is replaced in one step.
+// pieces reads the bytes to be sent of a log, for a copy that is replaced in one step.
 type pieces struct {
 	s    *sending
 	ctx  context.Context

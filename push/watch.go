@@ -11,33 +11,34 @@ import (
 
 // Times of Watch.
 const (
-	// settle is how long Watch waits after a hint: an agent writes several records in a row.
+	// settle is how long Watch waits after a hint, because agents write several records in a row.
 	settle = time.Second
-	// hinted is how often all logs are looked at although their backends tell of changes, unhinted how often if they do not.
+	// hinted is how often all logs are checked although their backends report changes; unhinted is how often if they do not.
 	hinted, unhinted = time.Minute, 2 * time.Second
-	// relist is how often the archive is listed again, to see what was written there.
+	// relist is how often the archive is listed again, to see changes of others.
 	relist = 10 * time.Minute
 	// patience is the longest pause after an error of the archive.
 	patience = time.Minute
 )
 
-// Watching is how Watch learns of the time.
+// Watching connects Watch with its caller.
 type Watching struct {
-	// Told, if set, gets the report of each pass that did something, or the error that ended it. Watch goes on after errors.
+	// Told, if set, is called with the report of each pass that did something, or with the error that ended a pass. Watch goes on after
+	// errors.
 	Told func(Report, error)
-	// After is time.After unless set.
+	// After replaces time.After; nil means time.After.
 	After func(time.Duration) <-chan time.Time
 }
 
-// Watch pushes, and goes on pushing what is written, until ctx ends. Between passes it waits for hints from the backends, so that
-// it costs next to nothing while nothing is written. Looking at all logs takes no more than a twentieth of the time while something
-// is written, and a hundredth otherwise.
+// Watch pushes, and keeps pushing what is written, until ctx ends. Between passes it waits for hints from the backends, so that it costs
+// almost nothing while nothing is written. Checking all logs takes at most a twentieth of the time while logs are written, and otherwise a
+// hundredth.
 func (c *Copier) Watch(ctx context.Context, t Target, opt PushOptions, w Watching) error {
 	if w.After == nil {
 		w.After = time.After
 	}
 	hints := make(chan struct{}, 1)
-	var covered atomic.Bool // the backends tell of all changes
+	var covered atomic.Bool // the backends report all changes
 	done, err := c.hints(&opt.Filter, &covered, func() {
 		select {
 		case hints <- struct{}{}:
@@ -70,7 +71,7 @@ func (c *Copier) Watch(ctx context.Context, t Target, opt PushOptions, w Watchin
 	return nil
 }
 
-// watch pushes until the archive is to be listed again, or fails.
+// watch pushes until it is time to list the archive again, or until an error.
 func (c *Copier) watch(ctx context.Context, t Target, opt PushOptions, w Watching, covered *atomic.Bool, hints <-chan struct{}) error {
 	p, err := c.pusher(ctx, t, opt)
 	if err != nil {
@@ -116,7 +117,7 @@ func drain(hints <-chan struct{}) {
 	}
 }
 
-// hints has hint called when a log may have changed. covered becomes false if a backend does not tell, or not of all changes any more.
+// hints calls hint whenever a log may have changed. covered becomes false if a backend reports no changes, or no longer all of them.
 func (c *Copier) hints(f *Filter, covered *atomic.Bool, hint func()) (done func(), err error) {
 	sources, err := c.sources(f, newMeter(nil, nil))
 	if err != nil {

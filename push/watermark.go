@@ -20,33 +20,33 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// markVersion is the version of marks that this package writes. It reads none that is newer.
+// markVersion is the version of marks that this package writes. It does not read newer ones.
 const markVersion = 1
 
-// span are the bytes From up to To of a copy.
+// span is the range of bytes From up to To of a copy.
 type span struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
 
-// mark is what a copy in the archive says about itself; see backend.Marked.
+// mark is the state of a copy as it is stored with the copy in the archive; see backend.Marked.
 type mark struct {
 	V int `json:"v"`
-	// Of is how many bytes of the original the copy holds, Gen the original's generation as List gave it, Sum the hash of
-	// those bytes.
+	// Of is the number of bytes of the original that the copy holds, Gen the original's generation in the list, and Sum the hash of those
+	// bytes.
 	Of  int64  `json:"of"`
 	Gen string `json:"gen"`
 	Sum string `json:"sum"`
-	// At is the size of the copy when this was noted, -1 for a fork, CGen its generation if it was known then.
+	// At is the size of the copy when the mark was written, or -1 for a fork. CGen is the generation of the copy, if it was known then.
 	At   int64  `json:"at"`
 	CGen string `json:"cgen,omitempty"`
-	// Redacted is the lowest version of the rules that a record of the copy was redacted with; 0 for an exact copy.
+	// Redacted is the lowest version of the rules by which a record of the copy was redacted; 0 means an exact copy.
 	Redacted int `json:"redacted,omitempty"`
-	// Loose: a redacted copy ends with the original's unterminated line, which is not among Of.
+	// Loose means that a redacted copy ends with the original's unterminated line, which does not count in Of.
 	Loose bool `json:"loose,omitempty"`
-	// Elsewhere are bytes of the copy that do not come from the original.
+	// Elsewhere are the spans of the copy that do not come from the original.
 	Elsewhere []span `json:"elsewhere,omitempty"`
-	// Fork: the copy is a fork of the log of that name.
+	// Fork is the name of the log that the copy is a fork of.
 	Fork string `json:"fork,omitempty"`
 	Time string `json:"time"`
 }
@@ -66,13 +66,13 @@ func readMark(text string) (m mark, ok bool) {
 	return m, true
 }
 
-// marshalMark gives the text of a mark.
+// marshalMark returns the text of a mark.
 func marshalMark(m *mark) (string, error) {
 	text, err := json.Marshal(m)
 	return string(text), err
 }
 
-// stamp is a log as List shows it: enough to know that it is unchanged.
+// stamp is the state of a log in a list; it is enough to detect changes.
 type stamp struct {
 	Gen     string `json:"gen"`
 	Size    int64  `json:"size"`
@@ -81,28 +81,28 @@ type stamp struct {
 
 func stampOf(l backend.Log) stamp { return stamp{l.Generation, l.Size, l.Changed} }
 
-// watermark is how far the copy of one log has come.
+// watermark says how far the copy of one log has come.
 type watermark struct {
 	Name string `json:"name"`
 	mark
-	// Seen is the original as it was listed, Open as it was opened, Nanos its time then.
+	// Seen is the state of the original in the list. Open, Size and Nanos are its generation, size and time when it was opened.
 	Seen  stamp  `json:"seen"`
 	Open  string `json:"open,omitempty"`
 	Size  int64  `json:"size,omitempty"`
 	Nanos int64  `json:"nanos,omitempty"`
-	// Head is a hash of the first bytes, State continues Sum.
+	// Head is a hash of the first bytes. State is the state of the hash Sum.
 	Head  string `json:"head,omitempty"`
 	State []byte `json:"state,omitempty"`
-	// Taken is how many spans of Elsewhere are in the original, too.
+	// Taken is the number of spans of Elsewhere that the original has, too.
 	Taken int `json:"taken,omitempty"`
-	// Skip are bytes of the original after Of that the copy has: they were pulled.
+	// Skip are spans of the original after Of that were pulled from the copy.
 	Skip []span `json:"skip,omitempty"`
-	// ForkedAt and ForkedGen are of the copy that was pulled as a fork.
+	// ForkedAt and ForkedGen are size and generation of the copy when it was pulled as a fork.
 	ForkedAt  int64  `json:"forkedAt,omitempty"`
 	ForkedGen string `json:"forkedGen,omitempty"`
 	// CWD is the working directory of the session.
 	CWD *string `json:"cwd,omitempty"`
-	// Gone: the log was removed on the other side, or its tombstone was passed on. If it is here again, it is copied again.
+	// Gone means that the log was removed on the other side, or that its tombstone was passed on. If it is here again, it is copied again.
 	Gone bool `json:"gone,omitempty"`
 }
 
@@ -116,7 +116,7 @@ func (w *watermark) copied(there backend.Log) bool {
 	return w.At == there.Size && w.CGen == there.Generation
 }
 
-// fresh gives the bytes of the copy that come from elsewhere and are not here.
+// fresh returns the spans of the copy that come from elsewhere and are not here.
 func (w *watermark) fresh(there backend.Log) (list []span) {
 	list = append(list, w.Elsewhere[min(w.Taken, len(w.Elsewhere)):]...)
 	if there.Size > w.At && there.Generation == w.CGen {
@@ -125,7 +125,7 @@ func (w *watermark) fresh(there backend.Log) (list []span) {
 	return list
 }
 
-// took notes that the first n bytes of what fresh gives are here.
+// took notes that the first n bytes of the spans of fresh are here.
 func (w *watermark) took(n int64) {
 	for ; n > 0 && w.Taken < len(w.Elsewhere); w.Taken++ {
 		s := w.Elsewhere[w.Taken]
@@ -138,10 +138,10 @@ func (w *watermark) took(n int64) {
 	w.At += n
 }
 
-// headMost is how many bytes are hashed for Head: title slots and headers, which are edited in place.
+// headMost is the number of bytes that Head covers: title slots and headers, which are edited in place.
 const headMost = 4 << 10
 
-// digest is a hash that goes on where a watermark ended.
+// digest is a hash that can continue where a watermark ended.
 type digest struct {
 	hash.Hash
 	head []byte
@@ -149,7 +149,7 @@ type digest struct {
 
 func newDigest() *digest { return &digest{Hash: sha256.New()} }
 
-// resume goes on from a watermark; ok is false if that cannot be done.
+// resume returns the hash of a watermark; ok is false if it cannot be continued.
 func (w *watermark) resume(head []byte) (*digest, bool) {
 	d := newDigest()
 	if len(w.State) == 0 || d.Hash.(encoding.BinaryUnmarshaler).UnmarshalBinary(w.State) != nil {
@@ -169,7 +169,7 @@ func (d *digest) Write(p []byte) (int, error) {
 
 func (d *digest) sum() string { return hex.EncodeToString(d.Hash.Sum(nil)) }
 
-// note puts the state of the hash into a watermark.
+// note stores the state of the hash in a watermark.
 func (d *digest) note(w *watermark) {
 	w.Sum, w.Head = d.sum(), headSum(d.head)
 	w.State, _ = d.Hash.(encoding.BinaryMarshaler).MarshalBinary() // it cannot fail
@@ -180,19 +180,19 @@ func headSum(head []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// kept is a watermark in memory. Most logs are settled, so its line is decoded only when it is asked for.
+// kept is a watermark in memory. Most logs are settled, so the whole line is decoded only when it is needed.
 type kept struct {
 	w    *watermark
-	line []byte // nil: w has everything; otherwise only what says whether a log is settled
+	line []byte // nil if w is complete; otherwise w has only the members for settled
 }
 
-// briefKeys are the members that say whether a log is settled; seenKeys those of its stamp.
+// briefKeys are the members that decide whether a log is settled; seenKeys are those of its stamp.
 var (
 	briefKeys = []string{"name", "v", "at", "cgen", "redacted", "gone", "seen"}
 	seenKeys  = []string{"gen", "size", "changed"}
 )
 
-// briefly reads these members of a line; ok is false if it is no watermark.
+// briefly reads these members of a line; ok is false if the line is not a watermark.
 func briefly(line []byte) (k kept, ok bool) {
 	if !rawjson.Valid(line) || !rawjson.IsObject(line) {
 		return kept{}, false
@@ -226,7 +226,7 @@ func briefly(line []byte) (k kept, ok bool) {
 	return kept{w, line}, ok && w.Name != "" && w.V == markVersion
 }
 
-// whole decodes the rest; nil if it cannot be read.
+// whole decodes the rest. It returns nil if the line cannot be read.
 func (k *kept) whole() *watermark {
 	if k.line != nil {
 		w := &watermark{}
@@ -238,17 +238,17 @@ func (k *kept) whole() *watermark {
 	return k.w
 }
 
-// watermarks are those of one archive. They are safe for several goroutines.
+// watermarks are the watermarks of one archive. They are safe for concurrent use.
 type watermarks struct {
 	mu    sync.Mutex
 	path  string // "" keeps them in memory
 	known map[string]*kept
 	file  durable.File
 	lines int
-	err   error // of the file; the marks of the copies have what it lacks
+	err   error // of the file; the marks of the copies replace what is missing
 }
 
-// openWatermarks reads the watermarks of an archive. A line that cannot be read is left out: its log has a mark.
+// openWatermarks reads the watermarks of an archive. It ignores a line that cannot be read, since the copy has a mark.
 func openWatermarks(state, identity string) (*watermarks, error) {
 	s := &watermarks{known: map[string]*kept{}}
 	if state == "" || identity == "" {
@@ -272,7 +272,7 @@ func openWatermarks(state, identity string) (*watermarks, error) {
 	return s, err
 }
 
-// get gives the watermark of a log; nil if there is none.
+// get returns the watermark of a log, or nil.
 func (s *watermarks) get(name string) *watermark {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,7 +283,7 @@ func (s *watermarks) get(name string) *watermark {
 	return k.whole()
 }
 
-// brief is get for a caller that only asks whether the log is settled and how it is redacted: other fields may be missing.
+// brief is like get, for a caller that only needs to know whether the log is settled and how it is redacted: other fields may be missing.
 func (s *watermarks) brief(name string) *watermark {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,7 +294,7 @@ func (s *watermarks) brief(name string) *watermark {
 	return k.w
 }
 
-// all gives the watermarks, in no order.
+// all returns the watermarks in no particular order.
 func (s *watermarks) all() []*watermark {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -307,7 +307,7 @@ func (s *watermarks) all() []*watermark {
 	return list
 }
 
-// put keeps a watermark. Its line need not survive a crash: the mark of the copy does.
+// put stores a watermark. Its line need not survive a crash, because the mark of the copy does.
 func (s *watermarks) put(w *watermark) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -331,7 +331,7 @@ func (s *watermarks) put(w *watermark) {
 	s.err = err
 }
 
-// endLine ends a line that a crash cut off.
+// endLine terminates a line that a crash cut off.
 func (s *watermarks) endLine() error {
 	info, err := s.file.Stat()
 	if err != nil || info.Size == 0 {
@@ -345,7 +345,7 @@ func (s *watermarks) endLine() error {
 	return err
 }
 
-// close closes the file, and writes it anew if most of its lines are old ones.
+// close closes the file, and rewrites it if most of its lines are out of date.
 func (s *watermarks) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

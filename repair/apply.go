@@ -3,8 +3,8 @@
 // A repair has two steps. Plan reads a log and lists every problem together with what would be done about it; it writes
 // nothing. Repair makes the same plan and applies it: records that share a line get lines of their own, bytes that are
 // not records move to a log beside it, and ids and parents change only where their meaning is certain. The old log stays
-// as a backup, and the new one replaces it atomically. What the agent's own program does not find in a log that can be read,
-// its dialect says (dialect.Mender).
+// as a backup, and the new one replaces it atomically. The dialect says what the agent's own program would not find in a readable log
+// (dialect.Mender).
 //
 // Check also lists problems that no repair solves, such as missing blobs.
 package repair
@@ -24,12 +24,12 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Options change what a repair does, and how it is written.
+// Options say what a repair does, and how it is written.
 type Options struct {
-	// Reattach makes the entry before an orphan in the log its parent. Otherwise orphans stay roots.
+	// Reattach makes the entry before an orphan in the log its parent. Otherwise orphans remain roots.
 	Reattach bool
-	// Force repairs a log that another program has open for writing. Otherwise that is backend.ErrHeld; see package
-	// backend/file for the systems that tell.
+	// Force repairs a log that another program has open for writing. Otherwise this is refused with backend.ErrHeld; package backend/file
+	// says on which systems this is detected.
 	Force bool
 	// Durability is that of the backend; "" is backend.DurabilityFlush.
 	Durability backend.Durability
@@ -53,13 +53,13 @@ type Repairer struct {
 	note func(ctx context.Context, path string) error
 }
 
-// New gives a Repairer. note remembers the folder of a log as one with sessions. It is called before a backup is
-// written: the backup refers to blobs as the log does, so garbage collection must find it.
+// New returns a Repairer. note remembers the folder of a log as one with sessions. It is called before a backup is written: the backup
+// refers to the same blobs as the log, so garbage collection must find it.
 func New(m *place.Machine, note func(ctx context.Context, path string) error) *Repairer {
 	return &Repairer{m, note}
 }
 
-// Plan says what Repair would do to a log. Nothing is written.
+// Plan returns what Repair would do to a log. It writes nothing.
 func (r *Repairer) Plan(ctx context.Context, path string, opt Options) (*Plan, error) {
 	opt.fill()
 	l, err := r.m.Locate(path)
@@ -70,7 +70,7 @@ func (r *Repairer) Plan(ctx context.Context, path string, opt Options) (*Plan, e
 	return plan, err
 }
 
-// Repair makes a plan and applies it. What is taken out of the log goes to "<name>.torn-<time>", the log as it was to
+// Repair makes a plan and applies it. What is removed from the log is written to "<name>.torn-<time>", and the old log to
 // "<name>.repair-<time>.bak".
 //
 // What other programs append meanwhile is kept; see Plan.Late.
@@ -81,7 +81,7 @@ func (r *Repairer) Repair(ctx context.Context, path string, opt Options) (plan *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	// Once is enough: Replace refuses a log that was written to after the plan.
+	// One attempt is enough: Replace refuses a log that was written to after the plan.
 	if err := standstill(ctx, l, opt.Clock); err != nil {
 		return nil, logtree.Named(path, err)
 	}
@@ -112,7 +112,7 @@ func standstill(ctx context.Context, l place.Location, clock func() time.Time) e
 			return err
 		}
 		wait := still - clock().Sub(at.Time)
-		// It does not wait for a time in the future.
+		// It does not wait if the time is in the future.
 		if wait <= 0 || wait > still {
 			return nil
 		}
@@ -127,8 +127,8 @@ func standstill(ctx context.Context, l place.Location, clock func() time.Time) e
 	return errors.New("another program keeps writing to it")
 }
 
-// plan reads the log and makes the plan. It also gives the log that was read: replacing it is a conflict if another
-// process has written since.
+// plan reads the log and makes the plan. It also returns the log that was read: replacing it is a conflict if another process has written
+// since.
 func (r *Repairer) plan(ctx context.Context, l place.Location, opt Options) (*Plan, backend.Log, error) {
 	log, err := r.m.OpenLog(ctx, l, nil)
 	if err != nil {
@@ -142,7 +142,7 @@ func (r *Repairer) plan(ctx context.Context, l place.Location, opt Options) (*Pl
 	if h := log.Tree.Header(); h.Newer {
 		return nil, log.At, fmt.Errorf("%s: version %d was %w of the agent; it is read only", l.Path, h.Version, dialect.ErrNewer)
 	}
-	// Records would come without the bytes between them.
+	// Reading records would omit the bytes between them.
 	all, err := backend.ReadAll(ctx, l.Backend, log.At)
 	if err != nil {
 		return nil, log.At, logtree.Named(l.Path, err)
@@ -157,7 +157,7 @@ func (r *Repairer) plan(ctx context.Context, l place.Location, opt Options) (*Pl
 	return plan, log.At, logtree.Named(l.Path, err)
 }
 
-// freshIDs gives ids that no entry has, each once.
+// freshIDs returns a function that returns new ids, which no entry has.
 func freshIDs(w dialect.Writer, t *session.Tree, random io.Reader) func() (session.EntryID, error) {
 	given := map[session.EntryID]bool{}
 	return func() (session.EntryID, error) {
@@ -175,8 +175,8 @@ func freshIDs(w dialect.Writer, t *session.Tree, random io.Reader) func() (sessi
 	}
 }
 
-// apply writes the backup and what is taken out, then the new log. If the log was written to since the plan, nothing
-// changes. After an error the backup stays unless the log is certainly the old one.
+// apply writes the backup and what is removed, then the new log. If the log was written to since the plan, nothing changes. After an error
+// the backup stays, unless the log is certainly unchanged.
 func (p *Plan) apply(ctx context.Context, l place.Location, at backend.Log, opt Options) error {
 	b, now := l.Backend, opt.Clock()
 	abs, err := place.Abs(l.Path)
@@ -213,7 +213,7 @@ func (p *Plan) apply(ctx context.Context, l place.Location, at backend.Log, opt 
 		}
 		return err
 	}
-	// The names differ from that of the log only at the end.
+	// The names differ from the name of the log only at the end.
 	p.Backup = abs + backup.Name[len(at.Name):]
 	if len(made) > 1 {
 		p.Aside = abs + made[1].Name[len(at.Name):]
@@ -221,14 +221,14 @@ func (p *Plan) apply(ctx context.Context, l place.Location, at backend.Log, opt 
 	return err
 }
 
-// untouched reports whether a log is still the one that a failed Replace was given. An error can also come after the
-// replacement: then the backup is all that is left of the old log.
+// untouched reports whether a log is still the one that a failed Replace was given. An error can also come after the replacement: then the
+// backup is the only copy of the old log.
 func untouched(ctx context.Context, b backend.Backend, at backend.Log, failed error) bool {
 	now, err := b.Stat(context.WithoutCancel(ctx), at.Name)
 	return errors.Is(failed, backend.ErrConflict) || err == nil && now.Generation == at.Generation
 }
 
-// createFree makes a log under the first name that is free.
+// createFree creates a log with the first name that is not taken.
 func createFree(ctx context.Context, b backend.Backend, content []byte, name func(try int) string) (backend.Log, error) {
 	for try := 0; ; try++ {
 		at, err := b.Create(ctx, name(try), content)

@@ -16,7 +16,7 @@ import (
 // what its program does not show the model at the leaf, impossible numbers in the usage of answers, and blobs that entries name and that cannot be read. It reads every entry. The log must not change during the call.
 func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.Problem, error) {
 	problems := slices.Clone(l.Tree.Problems())
-	// Without a header in the log there is no such limit.
+	// A header that is not in the log has no such limit.
 	if h := l.Tree.Header(); h.Raw != nil && h.Span.Offset+h.Span.Length > place.HeadMost {
 		problems = append(problems, session.Problem{
 			File: l.Path, Line: h.Line, Offset: h.Span.Offset, Kind: session.ProblemField,
@@ -62,12 +62,12 @@ func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.
 			p.File = l.Path
 			problems = append(problems, p)
 		}
-		// Without blobs of the agent, what looks like a reference is text. Few entries name blobs, and decoding messages
-		// is most of the cost.
+		// Without the agent's blobs, text that looks like a reference is only text. Few entries refer to blobs, and decoding messages is
+		// most of the cost.
 		if blobs.Reader == nil || !bytes.Contains(raw, []byte(blob.Prefix)) {
 			continue
 		}
-		// A string that was cut names its blob in a member outside of the message.
+		// A string that was cut refers to its blob in a member outside of the message.
 		_, cut, err := blobs.Whole(ctx, e)
 		if err != nil {
 			return problems, err
@@ -90,7 +90,7 @@ func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.
 	return problems, nil
 }
 
-// usage is that of an answer; nil for any other entry, and for one that cannot be decoded.
+// usage returns the usage of an answer; nil for any other entry, and for one that cannot be decoded.
 func usage(codec session.Codec, e session.Entry, raw []byte) *session.Usage {
 	if e.Kind != session.KindMessage || e.Role != session.RoleAssistant {
 		return nil

@@ -19,8 +19,8 @@ type piece struct {
 	index  int
 }
 
-// mendLines puts each record on a line of its own, and everything that is not a record aside. A line in which nothing
-// changes keeps its bytes. Pieces are the records that the reader found; the bytes between them are gaps.
+// mendLines puts each record on a line of its own, and collects everything else in aside. A line without changes keeps its bytes. Pieces
+// are the records that the reader found; the bytes between them are gaps.
 func (p *planner) mendLines() (lines [][]byte, aside []byte, err error) {
 	var pieces []piece
 	for e := range p.t.Entries() {
@@ -108,7 +108,7 @@ func (l *lineMend) mend(pieces []piece) error {
 	return nil
 }
 
-// gap handles the bytes between records. White space is dropped only if the line is written anew.
+// gap handles the bytes between records. White space is dropped only if the line is rewritten.
 func (l *lineMend) gap(from, to int, beside bool) {
 	text := l.all[from:to]
 	if len(bytes.TrimSpace(text)) == 0 {

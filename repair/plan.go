@@ -13,23 +13,23 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Kinds of repairs besides those of session.Problem.
+// Kinds of repairs in addition to those of session.Problem.
 const (
-	// KindNewline: the last record is whole, and its line is unterminated.
+	// KindNewline means that the last record is whole, but its line is unterminated.
 	KindNewline session.ProblemKind = "no-newline"
-	// KindVersion: a log of an old version that has to change is written in today's version. Version 1 counts records, so
-	// removing one would change what others mean.
+	// KindVersion means that a log of an old version must change, and is written in the current version. Version 1 refers to records by
+	// number, so removing one would change what others refer to.
 	KindVersion session.ProblemKind = "old-version"
 )
 
-// Repair is one thing that is wrong with a log, and what is done about it.
+// Repair is one defect of a log, and what is done about it.
 type Repair struct {
 	Line   int
 	Offset int64
 	Kind   session.ProblemKind
 	// Entry is the entry concerned, if any.
 	Entry session.EntryID
-	// Problem says what is wrong, Action what is done about it.
+	// Problem describes the defect; Action says what is done about it.
 	Problem, Action string
 	// Change is false if the log stays as it is.
 	Change bool
@@ -40,9 +40,9 @@ type Plan struct {
 	Path string
 	// Repairs are in the order of the log.
 	Repairs []Repair
-	// Backup is the copy of the log as it was, Aside the log of what was taken out. Both are "" until they are written.
+	// Backup is the copy of the old log, and Aside the log with what was removed. Both are "" until they are written.
 	Backup, Aside string
-	// Late is what other programs did to the log while it was repaired. What they wrote is in it.
+	// Late says what other programs did to the log during the repair. The new log contains what they wrote.
 	Late backend.Late
 
 	lines [][]byte // the new content
@@ -63,7 +63,7 @@ func (p *Plan) Changes() int {
 // planner makes a plan from a log and its tree. It does no I/O besides reading the tree's entries.
 type planner struct {
 	d        dialect.Dialect
-	w        dialect.Writer // of d
+	w        dialect.Writer // of the dialect
 	t        *session.Tree
 	all      []byte // the log
 	reattach bool
@@ -73,19 +73,19 @@ type planner struct {
 	damage  []session.Problem         // of the tree, by offset
 	parents map[int]session.EntryID   // new parents, by index
 	ids     map[int]session.EntryID   // new ids, by index
-	fresh   map[session.EntryID]int   // the entries that get ids which no entry had
+	fresh   map[session.EntryID]int   // indexes of the entries that get new ids, by new id
 	byID    map[session.EntryID][]int // the entries of each id
 	noID    map[int64]bool            // offsets of entries without id
-	edits   map[int][]edit            // what a dialect.Mender changes, by index
+	edits   map[int][]edit            // changes of a dialect.Mender, by index
 	tail    [][]byte                  // records that are added to the end of the log
-	numbers []int                     // the line in the log that each new line comes from
+	numbers []int                     // for each new line, the line of the log that it comes from
 }
 
 // edit changes a record.
 type edit = func(record []byte) ([]byte, error)
 
-// plan computes the new lines of a log and what is taken out of it; lines is nil if nothing changes. Every byte that is
-// not white space ends up in one of the two. Entries keep their bytes except for the members that a repair names.
+// plan computes the new lines of a log and what is removed from it; lines is nil if nothing changes. Every byte that is not white space
+// ends up in one of the two. Entries keep their bytes, except for the members that a repair names.
 func (p *planner) plan() (lines [][]byte, aside []byte, err error) {
 	p.fresh = map[session.EntryID]int{}
 	p.parents, p.ids, p.noID = map[int]session.EntryID{}, map[int]session.EntryID{}, map[int64]bool{}
@@ -103,7 +103,7 @@ func (p *planner) plan() (lines [][]byte, aside []byte, err error) {
 		return nil, nil, err
 	}
 	changed := slices.ContainsFunc(p.repairs, func(r Repair) bool { return r.Change })
-	// Encode writes entries of an old version in today's form anyway; this only reports it.
+	// Encode writes entries of an old version in the current form anyway; this only reports it.
 	if h := p.t.Header(); changed && p.t.Len() > 0 && p.t.At(0).Migrated {
 		p.add(Repair{Line: h.Line, Offset: h.Span.Offset, Kind: KindVersion, Change: true,
 			Problem: fmt.Sprintf("the log is of version %d", h.Version), Action: "it is written as today's version"})
@@ -123,12 +123,12 @@ func (p *planner) plan() (lines [][]byte, aside []byte, err error) {
 
 func (p *planner) add(r Repair) { p.repairs = append(p.repairs, r) }
 
-// about begins a repair of an entry.
+// about returns a Repair of an entry.
 func (p *planner) about(e session.Entry, kind session.ProblemKind, problem string) Repair {
 	return Repair{Line: e.Line, Offset: e.Span.Offset, Kind: kind, Entry: e.ID, Problem: problem}
 }
 
-// record gives the record that an entry is written as.
+// record returns the record with which an entry is written.
 func (p *planner) record(e session.Entry) ([]byte, error) {
 	record, err := p.d.Encode(e)
 	if err != nil {
@@ -152,8 +152,8 @@ func (p *planner) record(e session.Entry) ([]byte, error) {
 	return record, nil
 }
 
-// verify decodes the new lines and compares every entry. It is the last step before anything is written, so a bug in the
-// planner ends in an error and not in the log.
+// verify decodes the new lines and compares every entry. It is the last step before anything is written, so that a bug in the planner ends
+// in an error and not in the log.
 func (p *planner) verify(lines [][]byte) error {
 	t, err := p.decode(lines, nil)
 	if err != nil {
@@ -174,7 +174,7 @@ func (p *planner) verify(lines [][]byte) error {
 	return nil
 }
 
-// decode builds the tree of lines. numbers are their line numbers in the log; nil counts them.
+// decode builds the tree of lines. numbers are their line numbers in the log; nil means that they are counted.
 func (p *planner) decode(lines [][]byte, numbers []int) (*session.Tree, error) {
 	all := lineSource(bytes.Join(lines, []byte{'\n'}))
 	b := session.NewBuilder("", all)

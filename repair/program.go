@@ -7,23 +7,23 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// mostMends bounds how often a dialect.Mender is asked. Each answer may make way for another.
+// mostMends is the largest number of calls of a dialect.Mender. After each change it may find something else.
 const mostMends = 8
 
-// mended reports whether the dialect says itself what its program does not find.
+// mended reports whether the dialect finds what its program would not find.
 func (p *planner) mended() bool {
 	_, ok := p.t.Codec().EntryCodec.(dialect.Mender)
 	return ok
 }
 
-// mendForProgram makes the changes that a dialect.Mender asks for. It sees the log as the repair would leave it: records
-// that share a line are found by some programs only when they are apart.
+// mendForProgram makes the changes that a dialect.Mender requests. The Mender sees the log as the repair would leave it: some programs find
+// records that share a line only after they are separated.
 func (p *planner) mendForProgram() error {
 	if !p.mended() {
 		return nil
 	}
 	p.edits = map[int][]edit{}
-	// The log as the repair would leave it has the new header already.
+	// The repaired log has the new header already.
 	for _, m := range p.t.Codec().EntryCodec.(dialect.Mender).Mends(p.t) {
 		if m.Header {
 			p.take(m)
@@ -38,7 +38,7 @@ func (p *planner) mendForProgram() error {
 		}
 		t, err := p.decode(lines, preview.numbers)
 		if err != nil || t.Len() != p.t.Len()+len(p.tail) {
-			return err // verify says what is wrong
+			return err // verify reports what is wrong
 		}
 		mender, ok := t.Codec().EntryCodec.(dialect.Mender)
 		if !ok {
@@ -71,7 +71,7 @@ func (p *planner) take(m dialect.Mend) {
 	p.add(r)
 }
 
-// lost gives what the agent's program does not show the model at the leaf.
+// lost returns what the agent's program does not show the model at the leaf.
 func lost(t *session.Tree) ([]session.Problem, error) {
 	c, err := session.BuildContext(t, t.LeafID(), session.ContextOptions{})
 	if err != nil {
@@ -80,7 +80,7 @@ func lost(t *session.Tree) ([]session.Problem, error) {
 	return c.Problems(), nil
 }
 
-// ownOnly reads the log without those that it goes on from: only its own records are repaired.
+// ownOnly reads the log without the logs that it continues: only its own records are repaired.
 func (p *planner) ownOnly() (err error) {
 	for e := range p.t.Entries() {
 		if e.Foreign() {

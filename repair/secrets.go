@@ -17,20 +17,21 @@ import (
 
 // Secret is a key, a token or a password in a log. It does not hold the secret.
 type Secret struct {
-	// Path is the log, or the file of the session's folder that has it. Session is the id, "" if the log cannot be read as a session.
+	// Path is the log, or the file of the session's folder, that has the secret. Session is the id, or "" if the log cannot be read as a
+	// session.
 	Path    string
 	Session session.ID
-	// Entry has it; "" for the header, for a line that is no entry, and for a file of the folder.
+	// Entry is the entry that has the secret; "" for the header, for a line that is not an entry, and for a file of the folder.
 	Entry session.EntryID
-	// Line counts from 1, Offset is where the secret begins, in bytes.
+	// Line counts from 1. Offset is the position of the secret in bytes.
 	Line   int
 	Offset int64
-	// Kind is what it is, such as "aws access key". Hint has its first characters, at most four.
+	// Kind is the kind of secret, such as "aws access key". Hint has its first characters, at most four.
 	Kind, Hint string
 }
 
-// Secrets finds secrets in the log at a path and in the text files of its session's folder. It looks at all bytes, whether they can be
-// read as entries or not. l is the log as a session, nil if it cannot be read as one.
+// Secrets finds secrets in the log at a path and in the text files of its session's folder. It searches all bytes, whether they can be read
+// as entries or not. l is the log as a session, or nil if it cannot be read as one.
 func (r *Repairer) Secrets(ctx context.Context, path string, l *logtree.Log) ([]Secret, error) {
 	at, err := r.m.Locate(path)
 	if err != nil {
@@ -55,7 +56,7 @@ func (r *Repairer) Secrets(ctx context.Context, path string, l *logtree.Log) ([]
 	return list, err
 }
 
-// secretsOf reads a log record by record. A log that is not lines is one record, whose lines are counted.
+// secretsOf searches a log record by record. A log that does not consist of lines is one record, whose lines are counted.
 func secretsOf(ctx context.Context, b backend.Backend, name, path string) (list []Secret, err error) {
 	log, err := b.Stat(ctx, name)
 	if err != nil {
@@ -70,7 +71,7 @@ func secretsOf(ctx context.Context, b backend.Backend, name, path string) (list 
 		text := string(record.Data)
 		found, exact := redact.Find(text), true
 		if plain := redact.SpelledOut(text); lines && plain != text {
-			if more := redact.Find(plain); len(more) > len(found) { // escapes hide some; where they are is not known
+			if more := redact.Find(plain); len(more) > len(found) { // escapes hide some, whose position is not known
 				text, found, exact = plain, more, false
 			}
 		}
@@ -90,7 +91,7 @@ func secretsOf(ctx context.Context, b backend.Backend, name, path string) (list 
 	return list, nil
 }
 
-// attribute names the entry of each secret. The last entry that begins at or before it has it, if it reaches that far.
+// attribute sets the entry of each secret: the last entry that begins at or before it, if the entry reaches that far.
 func attribute(list []Secret, t *session.Tree) {
 	if len(list) == 0 {
 		return

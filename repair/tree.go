@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// mendTree finds what is wrong with ids and parents, and chooses new ones. Ids come first, because parents name entries
-// by their new ids. Cycles come last: they are looked for among the new parents.
+// mendTree finds what is wrong with ids and parents, and chooses new ones. Ids come first, because parents name entries by their new ids.
+// Cycles come last, because they are searched for among the new parents.
 func (p *planner) mendTree() error {
 	for _, problem := range p.damage {
 		if problem.Kind == session.ProblemNoID {
@@ -29,7 +29,7 @@ func (p *planner) mendTree() error {
 	if err := p.mendDuplicateIDs(); err != nil {
 		return err
 	}
-	if !p.mended() { // otherwise the dialect knows what such an entry follows
+	if !p.mended() { // otherwise the dialect decides what such an entry follows
 		p.mendOrphans()
 		p.mendCycles()
 	}
@@ -54,8 +54,8 @@ func (p *planner) mendMissingIDs() {
 	}
 }
 
-// mendDuplicateIDs gives new ids to entries whose id a later entry has as well. If anything mentions the id, both stay:
-// the programs use the later entry, but the mention may mean the earlier one.
+// mendDuplicateIDs gives new ids to entries whose id a later entry has, too. If anything mentions the id, both keep it: programs use the
+// later entry, but the mention may refer to the earlier one.
 func (p *planner) mendDuplicateIDs() error {
 	mentions, err := p.mentions()
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *planner) mentions() (map[session.EntryID]int, error) {
 	if len(count) == 0 {
 		return nil, nil
 	}
-	counted := map[session.EntryID]int{} // the entry, from 1, that was counted last
+	counted := map[session.EntryID]int{} // number, from 1, of the last entry that was counted for the id
 	for e := range p.t.Entries() {
 		mention := func(id session.EntryID) {
 			if n, shared := count[id]; shared && counted[id] <= e.Index {
@@ -128,8 +128,7 @@ func (p *planner) mentions() (map[session.EntryID]int, error) {
 	return count, nil
 }
 
-// parent gives the index of an entry's new parent; -1 for a root. New ids are looked up first, because the tree does not
-// know them.
+// parent returns the index of an entry's new parent, or -1 for a root. New ids are looked up first, because the tree does not know them.
 func (p *planner) parent(i int) int {
 	id, changed := p.parents[i]
 	if !changed {
@@ -148,8 +147,8 @@ func (p *planner) parent(i int) int {
 	return e.Index
 }
 
-// mendOrphans makes the entry before an orphan its parent, if that is asked for: it is what the agent appended last, and
-// so most likely what the orphan continues.
+// mendOrphans makes the entry before an orphan its parent, if that is requested: it is the last entry that the agent had appended, and so
+// most likely the one that the orphan continues.
 func (p *planner) mendOrphans() {
 	_, reattach := p.d.(dialect.Editor)
 	var up ancestors
@@ -185,24 +184,24 @@ func (p *planner) mendOrphans() {
 	}
 }
 
-// nameOf is the id that means an entry; "" if its id means another one.
+// nameOf returns the id that refers to an entry, or "" if its id refers to another one.
 func (p *planner) nameOf(i int) session.EntryID {
 	if id, ok := p.ids[i]; ok {
 		return id
 	}
 	id := p.t.At(i).ID
-	// An id means the last entry that has it.
+	// An id refers to the last entry that has it.
 	if same := p.byID[id]; len(same) > 1 && same[len(same)-1] != i {
 		return ""
 	}
 	return id
 }
 
-// ancestors has an ancestor of each entry, at first its parent; -1 for a root.
+// ancestors has an ancestor of each entry, initially its parent; -1 for a root.
 type ancestors []int
 
-// root gives the root above an entry, or an entry of the cycle that its parents run into. It halves the paths that it
-// walks, so that many calls stay cheap.
+// root returns the root above an entry or, if its ancestors form a cycle, an entry of the cycle. It shortens the paths that it walks, so
+// that many calls stay cheap.
 func (up ancestors) root(i int) int {
 	for up[i] >= 0 && up[i] != i {
 		if above := up[up[i]]; above >= 0 {

@@ -14,16 +14,16 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// blobFolder is where blobs that nothing refers to wait before they are deleted, beside the trash of sessions: its files are
-// not searched for references.
+// blobFolder is where unused blobs wait before they are deleted. It is next to the trash of sessions, because its files are not searched
+// for references.
 const blobFolder = "trash-blobs"
 
 // blobKeep is how long they wait.
 const blobKeep = 30 * 24 * time.Hour
 
-// binned is a blob in the trash, as its record says.
+// binned is a blob in the trash, as its record describes it.
 type binned struct {
-	// Ref and Names are those of the blob, Folder the one that it was in.
+	// Ref and Names are those of the blob; Folder is the folder that it was in.
 	Ref    string   `json:"ref"`
 	Names  []string `json:"names"`
 	Folder string   `json:"folder"`
@@ -41,8 +41,8 @@ func (t *Trash) openBlobs() (backend.Backend, error) {
 	return t.m.OpenWriting(place.Join(t.opt.State, blobFolder), backend.DurabilityAlways)
 }
 
-// throw moves a blob to the trash. The copy is durable before the blob is removed. removed is false if the blob was written
-// again meanwhile.
+// throw moves a blob to the trash. The copy is durable before the blob is removed. removed is false if the blob was written again
+// meanwhile.
 func (g *collector) throw(ctx context.Context, bin backend.Backend, lister blob.Lister, b GCBlob) (removed bool, err error) {
 	content, err := lister.Content(ctx, b.item)
 	if err != nil {
@@ -51,9 +51,9 @@ func (g *collector) throw(ctx context.Context, bin backend.Backend, lister blob.
 	record := binned{Ref: b.Ref.String(), Names: b.item.Names, Folder: b.folder, Time: g.opt.Clock().UTC()}
 	made, err := record.write(ctx, bin, b.Ref.Hex(), content)
 	if err == nil {
-		// Remove compares the time again: a blob that was put again meanwhile stays.
+		// Remove compares the time again, so a blob that was written again meanwhile stays.
 		if removed, err = lister.Remove(ctx, b.item, g.before); removed || err != nil {
-			return removed, err // after an error the copy may be all that is left
+			return removed, err // after an error, the copy may be all that is left
 		}
 	}
 	for _, log := range made {
@@ -86,7 +86,7 @@ func (b *binned) write(ctx context.Context, bin backend.Backend, name string, co
 	}
 }
 
-// listBinned lists the blobs in the trash, and looks for references to them too.
+// listBinned lists the blobs in the trash, and adds them to those that references are searched for.
 func (g *collector) listBinned(ctx context.Context) error {
 	if g.opt.State == "" {
 		return nil
@@ -121,8 +121,8 @@ func (g *collector) listBinned(ctx context.Context) error {
 	return nil
 }
 
-// sortBinned counts the blobs in the trash that are put back, and those that are deleted. One that was removed twice is put
-// back once.
+// sortBinned counts the blobs in the trash that will be put back, and those that will be deleted. A blob that was removed twice is put back
+// once.
 func (g *collector) sortBinned() {
 	back := map[string]bool{}
 	for _, b := range g.binned {
@@ -156,14 +156,14 @@ func (g *collector) applyBinned(ctx context.Context, bin backend.Backend) error 
 	return nil
 }
 
-// putBackBlob restores a blob where it was, if that is still a folder of blobs of an agent.
+// putBackBlob restores a blob to its folder, if that is still a folder of an agent's blobs.
 func (g *collector) putBackBlob(ctx context.Context, bin backend.Backend, b binned) error {
 	if !slices.Contains(g.blobs, b.Folder) {
 		return fmt.Errorf("%s in the trash: %s is not a folder of blobs", b.id, b.Folder)
 	}
 	at, err := bin.Stat(ctx, b.id+contentExt)
 	if errors.Is(err, backend.ErrNotExist) {
-		return nil // a crash came before the content, and the blob was not removed
+		return nil // a crash came before the content was written, so the blob was not removed
 	}
 	if err != nil {
 		return err

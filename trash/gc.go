@@ -15,16 +15,16 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// GCOptions say what to collect.
+// GCOptions are the options of GC.
 type GCOptions struct {
 	// Apply removes what is found. Otherwise it is only reported.
 	Apply bool
-	// Forget are places that are gone for good. They are no longer obstacles, now and later, until a session is written
-	// there again. ErrNoPlace if one is not known.
+	// Forget are places that are gone for good. They are no longer obstacles until a session is written there again. For an unknown place,
+	// the error is ErrNoPlace.
 	Forget []string
 }
 
-// gcAge is the least age of what is removed. A blob is written shortly before the record that refers to it.
+// gcAge is the least age of a blob that is removed, since a blob is written shortly before the record that refers to it.
 const gcAge = time.Hour
 
 // GCBlob is a blob that nothing refers to.
@@ -40,39 +40,38 @@ type GCBlob struct {
 
 // GCReport says what was found and, with Apply, removed.
 type GCReport struct {
-	// Unused are the blobs that nothing refers to. Young counts further ones that are too young to tell, Used those that
-	// something refers to.
+	// Unused are the blobs that nothing refers to. Young counts further blobs that are too young to decide, and Used those that something
+	// refers to.
 	Unused      []GCBlob
 	Young, Used int
-	// Folders are where references were looked for, Files counts the files in them. Missing are places that do not exist,
-	// or no longer have the sessions that they had.
-	// Unread are places of which something cannot be read, and which may be forgotten.
+	// Folders are the folders that were searched for references, and Files counts the files in them. Missing are places that do not exist,
+	// or no longer have the sessions that they had. Unread are places that cannot be read completely, and may be forgotten.
 	Folders []string
 	Files   int
 	Missing []string
 	Unread  []string
-	// Restored counts blobs in the trash that something refers to again, Expired those that were there for 30 days. They
-	// are put back, and deleted, if Applied.
+	// Restored counts blobs in the trash that something refers to again, and Expired those that were there for 30 days. With Applied, they
+	// were put back and deleted.
 	Restored, Expired int
 	// Leftovers counts unfinished files that crashes left.
 	Leftovers int
 	// Obstacles say why nothing can be removed: what cannot be read might refer to any blob.
 	Obstacles []error
-	// Applied is set if what was found was moved to the trash.
+	// Applied reports whether what was found was moved to the trash.
 	Applied bool
 }
 
-// GC finds blobs that nothing refers to, and unfinished files that crashes left. A reference counts in any file below the
-// agents' own folders, those in the settings, the noted folders, those that terminals used last, run logs, and the trash: in
-// sessions as in backups and torn ends.
+// GC finds blobs that nothing refers to, and unfinished files that crashes left. It searches for references in all files (sessions,
+// backups, torn ends) below the agents' own folders, those in the settings, the noted folders and those that terminals used last, and in
+// run logs and the trash.
 //
-// Nothing is removed unless it is certain that all of these were seen. Each place must be readable, lead nowhere by a broken
-// link, and still have one of the sessions that it had. A place without them may be on a disk that is not mounted. Of a place
-// that was forgotten, what can be read counts.
+// Nothing is removed unless it is certain that all of these were searched. Each place must be readable, contain no broken link, and still
+// have one of the sessions that it had. A place without them may be on a disk that is not mounted. Of a forgotten place, only what can be
+// read counts.
 //
-// Blobs go to the trash, where they stay for 30 days. One that something refers to again is put back by the next collection.
+// Blobs are moved to the trash, where they stay for 30 days. If something refers to one again, the next collection puts it back.
 func (t *Trash) GC(ctx context.Context, opt GCOptions) (GCReport, error) {
-	// The limit is fixed at the start: what is made during the collection is younger.
+	// The limit is fixed at the start, so what is written during the collection is younger.
 	g := collector{
 		Trash: t, gc: opt, before: t.opt.Clock().Add(-gcAge), used: map[blob.Ref]bool{}, seen: map[string]backend.Log{},
 		sessions: map[string]time.Time{},
@@ -99,12 +98,12 @@ type collector struct {
 	places []gcPlace
 	binned []binned // blobs in the trash
 	found  []GCBlob
-	used   map[blob.Ref]bool      // the blobs that exist, and whether something refers to them
+	used   map[blob.Ref]bool      // the existing blobs, and whether something refers to them
 	seen   map[string]backend.Log // files that were searched, by folder and name
 	buf    []byte
 
 	sessions map[string]time.Time // paths of all sessions, and when each was written
-	given    []string             // places of Forget that are known
+	given    []string             // known places in Forget
 	dropped  []string             // places that were forgotten, now or earlier
 }
 
@@ -112,7 +111,7 @@ func (g *collector) run(ctx context.Context) error {
 	if err := g.listBinned(ctx); err != nil {
 		return err
 	}
-	// Blobs are listed before references are searched: a blob that is put in between is not in the list, and stays.
+	// Blobs are listed before references are searched for, so a blob that is written in between is not in the list and stays.
 	if err := g.listBlobs(ctx); err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func (g *collector) run(ctx context.Context) error {
 	if err := g.forget(ctx); err != nil {
 		return err
 	}
-	// Sessions move and grow meanwhile, so the search repeats until it finds nothing new.
+	// Sessions move and grow meanwhile, so the search is repeated until it finds nothing new.
 	for pass := 0; ; pass++ {
 		fresh := 0
 		for _, folder := range g.report.Folders {
@@ -172,7 +171,7 @@ func (g *collector) unread(path string, err error) {
 	}
 }
 
-// excused reports whether a path is in a place that was forgotten, and not in one inside it that was not.
+// excused reports whether a path is in a place that was forgotten, but not in a nested place that was not.
 func (g *collector) excused(path string) bool {
 	kept, dropped := 0, 0
 	for _, p := range g.places {
@@ -214,14 +213,14 @@ func (g *collector) listBlobs(ctx context.Context) error {
 			})
 		}
 		if len(g.found) > n {
-			// Blobs without sessions: the folder of sessions was more likely moved than deleted.
+			// There are blobs but no sessions: the folder of sessions was more likely moved than deleted.
 			g.addPlace(place.NotedFolder{Folder: r.Sessions}, true)
 		}
 	}
 	return nil
 }
 
-// sort tells blobs that may be removed from those that stay.
+// sort separates blobs that may be removed from those that stay.
 func (g *collector) sort() {
 	for _, b := range g.found {
 		switch {
@@ -270,7 +269,7 @@ func (g *collector) sweep(ctx context.Context, remove bool) error {
 			case errors.As(err, &at) && g.excused(at.Path):
 			case remove:
 				return err
-			case len(g.report.Obstacles) == 0: // the search has not met it
+			case len(g.report.Obstacles) == 0: // the search has not reported it
 				g.obstacle(err)
 			}
 		}
@@ -278,7 +277,7 @@ func (g *collector) sweep(ctx context.Context, remove bool) error {
 	return nil
 }
 
-// apart gives the errors that were joined.
+// apart returns the errors that errors.Join joined.
 func apart(err error) (list []error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	switch {

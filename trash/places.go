@@ -16,16 +16,16 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// gcPlace is a place that must prove that it is what it was.
+// gcPlace is a place whose sessions must still be there.
 type gcPlace struct {
 	place.NotedFolder
 	must bool // it must have a session, even if none was ever seen there
 }
 
-// mostSeen is how many sessions of a place are remembered, the newest.
+// mostSeen is the largest number of a place's sessions that are remembered: the newest.
 const mostSeen = 1000
 
-// listFolders lists the folders in which files can refer to blobs, and the places that must prove themselves.
+// listFolders lists the folders in which files can refer to blobs, and the places to check.
 func (g *collector) listFolders(ctx context.Context) error {
 	for _, r := range g.m.AgentRoots() {
 		g.addPlace(place.NotedFolder{Folder: r.Sessions}, false)
@@ -52,8 +52,8 @@ func (g *collector) listFolders(ctx context.Context) error {
 	return nil
 }
 
-// addPlace adds a place, or what is known about one that is in the list. One that was forgotten need not prove itself. If it
-// is there all the same, its references count.
+// addPlace adds a place, or what is known about one that is in the list. A forgotten place is not checked, but if it exists, its references
+// count.
 func (g *collector) addPlace(f place.NotedFolder, must bool) {
 	f.Folder = place.Clean(f.Folder)
 	if !absent(f.Folder) {
@@ -81,7 +81,7 @@ func (g *collector) addFolder(folder string) {
 	}
 }
 
-// absent reports whether there is nothing of that name, not even a link that leads nowhere. A URL never counts as absent.
+// absent reports whether nothing has that name, not even a broken link. A URL is never absent.
 func absent(folder string) bool {
 	_, err := os.Lstat(folder)
 	return errors.Is(err, fs.ErrNotExist) && backend.Scheme(folder) == ""
@@ -104,7 +104,7 @@ func (g *collector) listBreadcrumbs(ctx context.Context, noted []place.NotedFold
 			}
 			content, err := backend.ReadAll(ctx, b, log)
 			if err != nil {
-				continue // agents rewrite them all the time
+				continue // agents rewrite these files all the time
 			}
 			// The second line is the path of the session.
 			lines := strings.Split(string(content), "\n")
@@ -122,8 +122,8 @@ func (g *collector) listBreadcrumbs(ctx context.Context, noted []place.NotedFold
 	return nil
 }
 
-// prove checks that no place lost its sessions: it has one, and one of those seen there last is still there or in the trash.
-// Sessions that cannot be seen, such as those of a disk that is not mounted, might refer to any blob.
+// prove checks that no place lost its sessions: each place has a session, and one of those seen there last is still there or in the trash.
+// Sessions that cannot be read, such as those on a disk that is not mounted, might refer to any blob.
 func (g *collector) prove(ctx context.Context) error {
 	var trashed []Item
 	if g.opt.State != "" {
@@ -170,7 +170,7 @@ func (g *collector) prove(ctx context.Context) error {
 	return nil
 }
 
-// brokenLinks finds symbolic links that lead nowhere, to sessions or to folders of them. It follows the others, each once.
+// brokenLinks finds broken symbolic links, which may have led to sessions or to folders of them. It follows the other links, each once.
 func (g *collector) brokenLinks(dir string, seen map[string]bool) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -183,7 +183,7 @@ func (g *collector) brokenLinks(dir string, seen map[string]bool) {
 		return
 	}
 	seen[real] = true
-	entries, _ := os.ReadDir(dir) // the search reports what cannot be read
+	entries, _ := os.ReadDir(dir) // the search reports errors
 	for _, e := range entries {
 		if e.IsDir() || e.Type()&fs.ModeSymlink != 0 {
 			g.brokenLinks(filepath.Join(dir, e.Name()), seen)
@@ -191,8 +191,8 @@ func (g *collector) brokenLinks(dir string, seen map[string]bool) {
 	}
 }
 
-// forget drops the places that the user gave up from the notes, even if nothing is to be removed. A place that is not noted,
-// such as one that a terminal used, is noted as forgotten. One that is not known is a mistake.
+// forget removes the places that the user gave up from the notes, even if nothing else is to be removed. A place that is not noted, such as
+// one that a terminal used, is noted as forgotten. An unknown place is an error.
 func (g *collector) forget(ctx context.Context) error {
 	if len(g.gc.Forget) == 0 {
 		return nil
@@ -214,7 +214,7 @@ func (g *collector) forget(ctx context.Context) error {
 	})
 }
 
-// remember notes which sessions each place has now.
+// remember notes the sessions that each place has now.
 func (g *collector) remember(ctx context.Context) error {
 	if g.opt.State == "" {
 		return nil
@@ -241,7 +241,7 @@ func (g *collector) remember(ctx context.Context) error {
 	})
 }
 
-// newest gives the names of the sessions in a place that were written last.
+// newest returns the names of the sessions in a place that were written last.
 func (g *collector) newest(folder string) []string {
 	type session struct {
 		name string

@@ -12,8 +12,8 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// search looks for references in the files of a folder that changed since the last pass, and counts those files. The name
-// of a file does not matter: backups, torn ends and exports refer to blobs as sessions do.
+// search searches the files of a folder that changed since the last pass for references, and counts these files. The name of a file does
+// not matter: backups, torn ends and exports refer to blobs like sessions do.
 func (g *collector) search(ctx context.Context, folder string) (fresh int, err error) {
 	b, err := g.m.Open(folder)
 	if err != nil {
@@ -31,7 +31,7 @@ func (g *collector) search(ctx context.Context, folder string) (fresh int, err e
 		if backend.Lines(b, log.Name) || strings.HasSuffix(log.Name, ".json") {
 			g.sessions[path] = log.Time
 		}
-		// The key has the folder: below another one a driver may show the same file as another log.
+		// The key contains the folder: a driver may show the same file under another folder as another log.
 		key := folder + "\x00" + log.Name
 		if g.seen[key] == log {
 			continue
@@ -42,7 +42,7 @@ func (g *collector) search(ctx context.Context, folder string) (fresh int, err e
 		case err == nil:
 			g.seen[key] = log
 		case errors.Is(err, backend.ErrNotExist), errors.Is(err, backend.ErrChanged):
-			// The next pass sees what became of it.
+			// The next pass sees what happened to it.
 		default:
 			g.unread(path, err)
 		}
@@ -50,7 +50,7 @@ func (g *collector) search(ctx context.Context, folder string) (fresh int, err e
 	return fresh, nil
 }
 
-// pathOf is the path that an error names, or else the one that is given.
+// pathOf returns the path that an error names, or else the given path.
 func pathOf(err error, path string) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -59,8 +59,8 @@ func pathOf(err error, path string) string {
 	return path
 }
 
-// markReferences marks the blobs whose hash occurs in a file. The bytes are searched, not decoded, so that a reference in
-// a damaged record counts as well.
+// markReferences marks the blobs whose hash occurs in a file. The bytes are searched, not decoded, so that a reference in a damaged record
+// counts, too.
 func (g *collector) markReferences(ctx context.Context, b backend.Backend, at backend.Log) error {
 	r, err := backend.OpenLog(ctx, b, at)
 	if err != nil {
@@ -77,7 +77,7 @@ func (g *collector) markReferences(ctx context.Context, b backend.Backend, at ba
 		n, err := r.ReadAt(g.buf[kept:kept+int(want)], offset)
 		if int64(n) < want {
 			if err == nil || errors.Is(err, io.EOF) {
-				err = backend.ErrChanged // it is shorter than it was
+				err = backend.ErrChanged // the file is shorter than it was
 			}
 			return err
 		}
@@ -91,11 +91,11 @@ func (g *collector) markReferences(ctx context.Context, b backend.Backend, at ba
 
 const hashLen = 2 * len(blob.Ref{})
 
-// markHashes marks the hashes that occur in a text, of those in used. More than 64 hex digits in a row hold a hash at each
-// position, and all of them count. Digits are lower case, as blob.Ref spells them.
+// markHashes marks those keys of used that occur in a text. More than 64 hex digits in a row contain a hash at each position, and all of
+// them count. Only lower-case digits count, since blob.Ref has no others.
 func markHashes(text []byte, used map[blob.Ref]bool) {
 	for end := hashLen; end <= len(text); {
-		// Checking from the last byte on skips other text in strides of up to 64 bytes.
+		// Searching backwards skips other text in strides of up to 64 bytes.
 		i := end - 1
 		for i >= end-hashLen && hexDigit[text[i]] {
 			i--

@@ -13,9 +13,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Restore puts a session back in its place. It is named by its id in the trash or a unique prefix of it. Of several copies of a session, such
-// as one that a killed removal left and one of a later removal, it is the newest that is whole, unless the id has the number of another. A log
-// that has taken its place meanwhile is never overwritten.
+// Restore puts a session back in its place. id is its id in the trash or a unique prefix of it. Of several copies of a session, for example
+// one that a killed removal left and one of a later removal, it restores the newest complete one, unless id has the number of another. It
+// never overwrites a log that has taken its place meanwhile.
 func (t *Trash) Restore(ctx context.Context, id string) (Item, error) {
 	item, err := t.find(ctx, id)
 	if err != nil {
@@ -33,7 +33,7 @@ func (t *Trash) Restore(ctx context.Context, id string) (Item, error) {
 	if err != nil {
 		return item, err
 	}
-	// First, so that GC finds the references.
+	// This comes first, so that GC finds the references.
 	if err := t.opt.Folders.NoteFolder(ctx, item.From); err != nil {
 		return item, err
 	}
@@ -46,8 +46,8 @@ func (t *Trash) Restore(ctx context.Context, id string) (Item, error) {
 	return item, nil
 }
 
-// putBack creates a log with exactly this content, and before it the files of its folder. What is there already with the same
-// content was left by a crash.
+// putBack creates a log with exactly this content, after the files of its folder. If the same content already exists there, a crash left
+// it.
 func (t *Trash) putBack(ctx context.Context, bin backend.Backend, item *Item, content []byte) (err error) {
 	path := item.From
 	l, release, err := t.m.LocateWriting(path, "", nil)
@@ -73,7 +73,7 @@ func (t *Trash) putBack(ctx context.Context, bin backend.Backend, item *Item, co
 	return logtree.Named(path, err)
 }
 
-// Empty removes for good what has been in the trash since before that time. It gives what was removed, also if it fails.
+// Empty deletes what has been in the trash since before that time. It returns what was deleted, even after an error.
 func (t *Trash) Empty(ctx context.Context, before time.Time) (removed []Item, err error) {
 	list, err := t.List(ctx)
 	if err != nil {
@@ -95,14 +95,14 @@ func (t *Trash) Empty(ctx context.Context, before time.Time) (removed []Item, er
 	return removed, nil
 }
 
-// kept gives the files of an item in the trash.
+// kept returns the files of an item in the trash.
 func (t *Trash) kept(ctx context.Context, bin backend.Backend, item *Item) (place.SideFiles, error) {
 	files := t.files(bin, item)
 	for log, err := range bin.List(ctx, files.Prefix) {
 		if err != nil {
 			return files, err
 		}
-		at, err := bin.Stat(ctx, log.Name) // one that can be removed
+		at, err := bin.Stat(ctx, log.Name) // Remove needs its current state
 		if err != nil {
 			return files, err
 		}
@@ -137,7 +137,7 @@ func (item *Item) remove(ctx context.Context, bin backend.Backend) error {
 	return nil
 }
 
-// find gives the item with that id, or else the only one whose id begins with it. Copies of one session are one.
+// find returns the item with an id, or else the only one whose id begins with it. Copies of one session count as one.
 func (t *Trash) find(ctx context.Context, id string) (Item, error) {
 	list, err := t.List(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (t *Trash) find(ctx context.Context, id string) (Item, error) {
 	for _, item := range list {
 		if item.ID == id {
 			if item.ID != nameFor(item.Session) {
-				return item, nil // the number of a copy
+				return item, nil // id has the number of a copy
 			}
 			matches = copies(list, &item)
 			break
@@ -165,7 +165,7 @@ func (t *Trash) find(ctx context.Context, id string) (Item, error) {
 	return Item{}, fmt.Errorf("%q matches %d sessions in the trash, such as %s and %s", id, len(matches), matches[0].ID, matches[1].ID)
 }
 
-// copies gives the items that are copies of the same session as one of them.
+// copies returns the items that are copies of the same session.
 func copies(list []Item, of *Item) (same []Item) {
 	for _, item := range list {
 		if item.Session == of.Session && item.From == of.From {
@@ -175,7 +175,7 @@ func copies(list []Item, of *Item) (same []Item) {
 	return same
 }
 
-// newestWhole gives the first item whose content has all bytes that its session had, or the first if none has.
+// newestWhole returns the first item whose content has all bytes of its session, or the first item if none has.
 func (t *Trash) newestWhole(ctx context.Context, list []Item) (Item, error) {
 	bin, err := t.m.Open(place.Join(t.opt.State, folder))
 	if err != nil {

@@ -37,26 +37,26 @@ const (
 // ErrNoState is returned if there is no state folder to keep the trash in.
 var ErrNoState = errors.New("the store has no state folder")
 
-// ErrNoPlace is returned by GC for a place of GCOptions.Forget that it does not know.
+// ErrNoPlace is returned by GC for an unknown place in GCOptions.Forget.
 var ErrNoPlace = errors.New("no known place with sessions")
 
-// ErrNotInTrash is wrapped by the error for an id that no session in the trash has. It is a place.ErrNoSession.
+// ErrNotInTrash is wrapped by the error for an id that no session in the trash has. It wraps place.ErrNoSession.
 var ErrNotInTrash = fmt.Errorf("%w in the trash", place.ErrNoSession)
 
-// Options say what a Trash works with.
+// Options are the options of a Trash.
 type Options struct {
 	Machine *place.Machine
-	// State is treeline's own folder; "" if it has no such folder.
+	// State is treeline's own folder, or "" if there is none.
 	State string
 	// Folders remembers the folders with sessions.
 	Folders Folders
-	// Clock is the time; nil is that of the machine.
+	// Clock returns the time; nil means the machine's clock.
 	Clock func() time.Time
 }
 
 // Folders remembers the folders outside of the agents' own in which sessions were written.
 type Folders interface {
-	// Folders lists them, including those that were forgotten.
+	// Folders lists the folders, including forgotten ones.
 	Folders(ctx context.Context) ([]place.NotedFolder, error)
 	// NoteFolder adds the folder of a log. When it returns, the note survives a crash.
 	NoteFolder(ctx context.Context, path string) error
@@ -70,7 +70,7 @@ type Trash struct {
 	m   *place.Machine
 }
 
-// New gives the Trash.
+// New returns a Trash.
 func New(opt Options) *Trash {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
@@ -80,19 +80,19 @@ func New(opt Options) *Trash {
 
 // Item is a session in the trash.
 type Item struct {
-	// ID is its name in the trash: the id of the session, with a number if that is taken.
+	// ID is the name in the trash: the id of the session, followed by a number if that is taken.
 	ID string `json:"id"`
-	// Session, Title, CWD and Dialect describe it; Prompt is what the user asked first.
+	// Session, Title, CWD and Dialect describe the session; Prompt is the user's first prompt.
 	Session session.ID `json:"session"`
 	Title   string     `json:"title"`
 	Prompt  string     `json:"prompt,omitempty"`
 	CWD     string     `json:"cwd"`
 	Dialect string     `json:"dialect"`
-	// From is the path that it had.
+	// From is the path from which the session was removed.
 	From string `json:"from"`
-	// Folder is the name of the session's folder beside it; "" if that had no files.
+	// Folder is the name of the session's folder; "" if it had no files.
 	Folder string `json:"folder,omitempty"`
-	// Time is when it was removed.
+	// Time is the time of the removal.
 	Time time.Time `json:"time"`
 	Size int64     `json:"size"`
 }
@@ -105,10 +105,10 @@ func (t *Trash) open() (backend.Backend, error) {
 	return t.m.OpenWriting(place.Join(t.opt.State, folder), backend.DurabilityAlways)
 }
 
-// NeededError is the error for a session that others go on from: without it they lose what comes before.
+// NeededError is the error for a session that other sessions continue: without it, they would lose what comes before.
 type NeededError struct {
 	Path string
-	// By are the paths of the others.
+	// By are the paths of those sessions.
 	By []string
 }
 
@@ -117,8 +117,8 @@ func (e *NeededError) Error() string {
 	return fmt.Sprintf("%s: other sessions go on from it, and would lose what comes before: %s; nothing was removed", e.Path, strings.Join(e.By, ", "))
 }
 
-// Put moves the session at a path to the trash. A log that is not a session is refused, and so is one that another program
-// has open for writing (backend.ErrHeld), or that other sessions go on from (*NeededError).
+// Put moves the session at a path to the trash. It refuses a log that is not a session, one that another program has open for writing
+// (backend.ErrHeld), and one that other sessions continue (*NeededError).
 func (t *Trash) Put(ctx context.Context, path string) (Item, error) {
 	return t.putPath(ctx, path, backend.Writer{}, false)
 }
@@ -128,8 +128,8 @@ func (t *Trash) PutAs(ctx context.Context, writer backend.Writer, path string) (
 	return t.putPath(ctx, path, writer, false)
 }
 
-// PutHeld is Put even if another program has the log open, or other sessions go on from it. What that program writes later is
-// lost, and the others lose what comes before.
+// PutHeld is Put even if another program has the log open, or other sessions continue it. What that program writes later is lost, and the
+// other sessions lose what comes before.
 func (t *Trash) PutHeld(ctx context.Context, path string) (Item, error) {
 	return t.putPath(ctx, path, backend.Writer{}, true)
 }
@@ -144,7 +144,7 @@ func (t *Trash) putPath(ctx context.Context, path string, writer backend.Writer,
 		return Item{}, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	// Strictly at first, then with what others appended meanwhile.
+	// The first round is strict; later ones include what other programs appended meanwhile.
 	for round := range mostRetries {
 		item, err = t.put(ctx, bin, l, backend.RewriteOptions{Force: force, Grown: round > 0})
 		if !errors.Is(err, backend.ErrConflict) {
@@ -164,7 +164,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 	if err != nil {
 		return Item{}, err
 	}
-	// at is what is copied and what is removed: Remove refuses any other log.
+	// at is both copied and removed: Remove refuses any other log.
 	at, d, h := log.At, log.Dialect, log.Tree.Header()
 	if err := log.Close(); err != nil {
 		return Item{}, err
@@ -174,7 +174,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 			return Item{}, cmp.Or(err, error(&NeededError{from, by}))
 		}
 	}
-	// The trash keeps exact bytes, and a compressed log is not written back.
+	// The trash keeps exact bytes, and compressed logs are not written back.
 	if backend.Compressed(l.Backend, l.Name) {
 		if l, err = l.Expand(ctx); err != nil {
 			return Item{}, logtree.Named(from, err)
@@ -215,7 +215,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 			return item, err
 		}
 	}
-	// An error can also come after the removal: then the copy is all that is left.
+	// An error may come after the removal: then the copy is all that is left.
 	ctx = context.WithoutCancel(ctx)
 	_, gone := l.Backend.Stat(ctx, l.Name)
 	if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
@@ -227,12 +227,12 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 	return Item{}, logtree.Named(l.Path, err)
 }
 
-// files is the folder of an item's files in the trash.
+// files returns the folder of an item's files in the trash.
 func (t *Trash) files(bin backend.Backend, item *Item) place.SideFiles {
 	return place.SideFiles{Backend: bin, Prefix: item.ID + filesExt + "/", Dir: place.Join(t.opt.State, folder, item.ID+filesExt)}
 }
 
-// leftBehind says that files of a session stay in their place although the session is in the trash.
+// leftBehind returns the error for files of a session that stay in their place although the session is in the trash.
 func leftBehind(err error) error {
 	if err == nil {
 		return nil
@@ -240,7 +240,7 @@ func leftBehind(err error) error {
 	return fmt.Errorf("the session is in the trash with the files of its folder, but some of them are still in their place: %w", err)
 }
 
-// keepLate adds to the content in the trash what other programs wrote while the session was removed.
+// keepLate appends to the content in the trash what other programs wrote while the session was removed.
 func keepLate(ctx context.Context, bin backend.Backend, content backend.Log, all []byte, late backend.Late) error {
 	if len(late.Records) == 0 {
 		return nil
@@ -256,7 +256,7 @@ func withRecords(all []byte, records [][]byte) []byte {
 	return all
 }
 
-// nameFor is the preferred name of a session in the trash. An id from a log may not be a valid file name.
+// nameFor returns the preferred name of a session in the trash. An id from a log may not be a valid file name.
 func nameFor(id session.ID) string {
 	if dialect.CheckFileID(id) == nil {
 		return string(id)
@@ -264,7 +264,7 @@ func nameFor(id session.ID) string {
 	return "session"
 }
 
-// write writes both logs under the first name that is free, and gives those that it made, also if it fails.
+// write writes both logs under the first name that is free. It returns those that it created, even after an error.
 func (item *Item) write(ctx context.Context, bin backend.Backend, name string, content []byte) (made []backend.Log, err error) {
 	for n := 1; ; n++ {
 		item.ID = name
@@ -287,7 +287,7 @@ func (item *Item) write(ctx context.Context, bin backend.Backend, name string, c
 		if !errors.Is(err, backend.ErrExist) || n == 1000 {
 			return made, err
 		}
-		// Content without an origin was left by a crash. The name stays unused.
+		// A crash left content without an origin. The name remains unused.
 		for _, at := range made {
 			if err := bin.Remove(ctx, at); err != nil {
 				return made, err
@@ -297,8 +297,8 @@ func (item *Item) write(ctx context.Context, bin backend.Backend, name string, c
 	}
 }
 
-// List gives the sessions in the trash, the last removed first. It fails if one cannot be read: leaving it out would
-// look as if it were gone.
+// List returns the sessions in the trash, the last removed first. It fails if one cannot be read: omitting it would look as if it were
+// gone.
 func (t *Trash) List(ctx context.Context) ([]Item, error) {
 	if t.opt.State == "" {
 		return nil, ErrNoState
@@ -318,7 +318,7 @@ func (t *Trash) List(ctx context.Context) ([]Item, error) {
 		}
 		switch _, err := bin.Stat(ctx, id+contentExt); {
 		case errors.Is(err, backend.ErrNotExist):
-			continue // a crash came before the content
+			continue // a crash came before the content was written
 		case err != nil:
 			return nil, err
 		}
@@ -333,7 +333,7 @@ func (t *Trash) List(ctx context.Context) ([]Item, error) {
 		item.ID = id // the file may have been copied
 		list = append(list, item)
 	}
-	sorting.By(list, func(a, b Item) int { // of one time, the last number first
+	sorting.By(list, func(a, b Item) int { // at the same time, the highest number first
 		return cmp.Or(b.Time.Compare(a.Time), len(b.ID)-len(a.ID), strings.Compare(b.ID, a.ID))
 	})
 	return list, nil

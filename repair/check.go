@@ -12,8 +12,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Check lists everything that is wrong with a log: the problems that the reader found, what breaks the rules of its agent,
-// what its program does not show the model at the leaf, impossible numbers in the usage of answers, and blobs that entries name and that cannot be read. It reads every entry. The log must not change during the call.
+// Check lists everything that is wrong with a log: the problems that the reader found, violations of its agent's rules, what the agent's
+// program does not show the model at the leaf, impossible numbers in the usage of answers, and blobs that entries refer to but that cannot
+// be read. It reads every entry. The log must not change during the call.
 func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.Problem, error) {
 	problems := slices.Clone(l.Tree.Problems())
 	// A header that is not in the log has no such limit.

@@ -8,12 +8,12 @@ import (
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 )
 
-// bashAlone has the functions that cobra's script takes from a package of bash.
+// bashAlone has the functions of the package bash-completion that cobra's script uses.
 //
 //go:embed completion.bash
 var bashAlone string
 
-// completionScripts writes the script of each shell. The scripts call this program for what they offer.
+// completionScripts writes the script of each shell. The scripts call this program to get completions.
 var completionScripts = []struct {
 	shell string
 	write func(root *cobra.Command, w io.Writer, describe bool) error
@@ -40,7 +40,7 @@ var completionScripts = []struct {
 	}},
 }
 
-// completionCommand replaces cobra's own, whose script for bash needs a package.
+// completionCommand replaces cobra's own, whose script for bash needs the package bash-completion.
 func completionCommand(a *cli.App, root *cobra.Command) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	var shells []string

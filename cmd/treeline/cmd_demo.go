@@ -47,7 +47,7 @@ func demoCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// withDemo lends the sessions of the demo to use.
+// withDemo calls use with the folder of the demo's sessions.
 func withDemo(ctx context.Context, a *cli.App, use func(dir string) error) error {
 	dir, clean, err := a.WriteDemo(ctx)
 	if err == nil {
@@ -56,7 +56,7 @@ func withDemo(ctx context.Context, a *cli.App, use func(dir string) error) error
 	return errors.Join(err, clean())
 }
 
-// demoApp is an app for commands on the demo's sessions. Of the environment it sees what concerns the terminal.
+// demoApp returns an App for commands on the demo's sessions. It passes on only the environment variables that concern the terminal.
 func demoApp(a *cli.App, dir string, stdout, stderr io.Writer) *cli.App {
 	b := cli.New()
 	b.Stdin, b.Stdout, b.Stderr, b.Clock, b.Self = a.Stdin, stdout, stderr, a.Clock, a.Self
@@ -103,7 +103,7 @@ func demoWords(request []string) (words []string, ok bool) {
 	return nil, false
 }
 
-// completeDemo completes a command line on the demo's sessions: with their ids and entries.
+// completeDemo completes a command line with ids and entries of the demo's sessions.
 func completeDemo(ctx context.Context, a *cli.App, words []string) int {
 	code := exitProblem
 	err := withDemo(ctx, a, func(dir string) error {
@@ -111,7 +111,7 @@ func completeDemo(ctx context.Context, a *cli.App, words []string) int {
 		return nil
 	})
 	if err != nil {
-		return exitProblem // a shell shows no errors
+		return exitProblem // a shell does not show errors
 	}
 	return code
 }
@@ -121,16 +121,16 @@ type demoPlay struct {
 	a   *cli.App
 	ctx context.Context
 	out *console.Output
-	dir string // the home of the made-up sessions
-	// id is the short id of the session that the demo is about, path its file.
+	dir string // home directory of the made-up sessions
+	// id is the short id of the session that the demo shows, and path its file.
 	id, path string
 	step     int
 }
 
-// demoColumns is the width of the demo where the terminal is not narrower.
+// demoColumns is the width of the demo, unless the terminal is narrower.
 const demoColumns = 80
 
-// demoTitle is the session that the demo is about, and demoEntry the entry on its abandoned branch.
+// demoTitle is the title of the session that the demo shows, and demoEntry the entry on its abandoned branch.
 const (
 	demoTitle = "Prices are off by a cent"
 	demoEntry = "446c3b98"
@@ -170,7 +170,7 @@ func (d *demoPlay) search() error {
 	return d.run("search", "twice", "--in", "assistant", "-n", "4")
 }
 
-// tree is the second step: the branches, and what the model sees on the one that was given up.
+// tree is the second step: the branches, and what the model sees on the abandoned one.
 func (d *demoPlay) tree() error {
 	d.say("A session is a tree. See each branch, and what the model sees at any entry.")
 	if err := d.run("tree", d.id+"#"+demoEntry, "-n", "6"); err != nil {
@@ -198,7 +198,7 @@ func (d *demoPlay) resume() error {
 	return err
 }
 
-// next ends the demo with what is on this machine, and commands that work there.
+// next ends the demo with a summary of this machine's sessions, and commands to try on them.
 func (d *demoPlay) next() error {
 	sessions, agents, err := counted(d.ctx, d.a)
 	found := fmt.Sprintf("%s of %s", wire.Count(sessions, "session", "sessions"), wire.Count(agents, "agent", "agents"))
@@ -230,7 +230,7 @@ func (d *demoPlay) next() error {
 	return nil
 }
 
-// counted counts the sessions on this machine, and their agents.
+// counted returns the number of sessions on this machine, and of their agents.
 func counted(ctx context.Context, a *cli.App) (sessions, agents int, err error) {
 	s, err := a.Store()
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/treeline-dev/treeline/usage"
 )
 
-// complete registers completions for the flags of all commands. Flags of the same name take the same values. Only a shell that
-// asks for words needs it; it would be a tenth of the start of every other command.
+// complete registers completions for the flags of all commands. Flags of the same name accept the same values. Only a shell that asks for
+// completions needs them; they would take a tenth of the start of every other command.
 func complete(a *cli.App, root *cobra.Command) {
 	these := func(list ...string) cli.Completion {
 		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
@@ -65,8 +65,8 @@ func unquoteUsage(cmd *cobra.Command) {
 	}
 }
 
-// safely leaves out words that a shell could execute or a terminal obey: names of models, sessions and entries come from
-// files that anything may have written. What the user typed already is not looked at.
+// safely omits words that a shell could execute or that could control a terminal: names of models, sessions and entries come from files
+// that any program may have written. It does not check what the user has typed already.
 func safely(offer cli.Completion) cli.Completion {
 	return func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
 		list, directive := offer(cmd, given, word)
@@ -89,7 +89,7 @@ func safely(offer cli.Completion) cli.Completion {
 	}
 }
 
-// unsafeInShell reports whether a character is more than a part of a plain word.
+// unsafeInShell reports whether a character is unsafe in an unquoted word.
 func unsafeInShell(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@#+,=*%~", r) && r != filepath.Separator
 }
@@ -117,8 +117,8 @@ func completeWhen(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 		cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeSome offers values for a list with commas. The shell replaces the whole word, so that each offer repeats what
-// precedes the last comma.
+// completeSome offers values for a comma-separated list. The shell replaces the whole word, so each offer repeats what precedes the last
+// comma.
 func completeSome(words []string) cli.Completion {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		before := word[:strings.LastIndexByte(word, ',')+1]

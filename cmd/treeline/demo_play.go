@@ -28,7 +28,7 @@ func (d *demoPlay) choose(rows []place.Row) error {
 	return fmt.Errorf("the demo has no session %q", demoTitle)
 }
 
-// text prints a paragraph, marked unless mark is nil. Its first line begins with lead, the others are as far in.
+// text prints a paragraph, styled by mark unless that is nil. Its first line begins with lead; the others are indented by the same width.
 func (d *demoPlay) text(mark func(string) string, lead, text string) {
 	for i, line := range screen.Wrap(text, max(d.out.Width-len(lead), 20)) {
 		if i > 0 {
@@ -60,10 +60,10 @@ func (d *demoPlay) shell(line string) {
 	fmt.Fprintln(d.out)
 }
 
-// run shows a command and what it prints.
+// run shows a command and its output.
 func (d *demoPlay) run(words ...string) error { return d.runHead(0, words...) }
 
-// runHead is run for the first lines of what the command prints; 0 are all.
+// runHead is run, limited to the first lines of the output; 0 means all.
 func (d *demoPlay) runHead(lines int, words ...string) error {
 	more := ""
 	if lines > 0 {

@@ -30,15 +30,14 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Exit codes, on which scripts rely. A search that finds nothing, a check that finds something and runs that differ
-// are problems, too.
+// Exit codes, on which scripts rely. A search that finds nothing, a check that finds something and runs that differ count as problems, too.
 const (
 	exitFine    = iota
 	exitProblem // it did not work, or the answer is no
 	exitUsage   // a mistake in the command line
 )
 
-// An exitError ends a command with that code and prints nothing: another command line has said it all.
+// An exitError ends a command with that code and prints nothing, because another command line has printed everything.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
@@ -55,20 +54,20 @@ func command(ctx context.Context, a *cli.App) int {
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
-		stop() // a second Ctrl-C ends the program at once
+		stop() // a second Ctrl-C kills the program
 		time.AfterFunc(time.Duration(a.Patience.Load()), func() { quit(a) })
-	})() // before stop, which would count as an interruption
+	})() // before stop, which would look like an interruption
 	a.Self, _ = os.Executable() // only the demo needs it
-	// The working directory may have been removed, such as a worktree that was merged. The shell still knows its name.
+	// The working directory may have been removed, like that of a merged worktree. The shell still knows its name.
 	if _, err := os.Getwd(); err != nil && filepath.IsAbs(a.Getenv("PWD")) {
 		a.WorkDir = a.Getenv("PWD")
 	}
 	return run(ctx, a, os.Args[1:])
 }
 
-// quit ends the program if the command has not ended by itself after an interruption. It may be in a loop that does not look
-// for one, or wait for input. Nothing is lost by that: all writes survive a crash at any moment. A pager has the terminal,
-// and Ctrl-C is for it.
+// quit kills the program if the command does not end by itself after an interruption: it may be in a loop that does not check for one, or
+// wait for input. Nothing is lost, because all writes survive a crash at any moment. While a pager has the terminal, Ctrl-C is meant for
+// the pager.
 func quit(a *cli.App) {
 	if a.IsPaging() {
 		return
@@ -77,7 +76,7 @@ func quit(a *cli.App) {
 		os.Exit(exitFine)
 	}
 	if slices.Contains(os.Args, "--json") {
-		_ = wire.Write(a.Stderr, wire.NewError(errInterrupted, exitProblem, "")) // the program ends anyway
+		_ = wire.Write(a.Stderr, wire.NewError(errInterrupted, exitProblem, "")) // the program ends in any case
 	} else {
 		if _, terminal := console.Width(a.Stderr); terminal && a.Getenv("TERM") != "dumb" {
 			fmt.Fprint(a.Stderr, "\r\x1b[K") // there may be a line of progress
@@ -104,7 +103,7 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 		unquoteUsage(root)
 	}
 	root.SetArgs(args)
-	help := &checkedWriter{w: a.Stdout} // cobra drops its errors
+	help := &checkedWriter{w: a.Stdout} // cobra ignores write errors
 	root.SetOut(help)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil && !console.ClosedPipe(help.err) {
@@ -117,7 +116,7 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	if errors.As(err, &exit) {
 		return int(exit)
 	}
-	// A mistake before the flag leaves it unread.
+	// After a mistake before the flag, the flag has not been parsed.
 	a.JSON = a.JSON || slices.Contains(args, "--json")
 	code, usageHelp := exitProblem, ""
 	var usage cli.UsageError
@@ -187,7 +186,7 @@ func newRoot(a *cli.App) *cobra.Command {
 	return root
 }
 
-// add puts commands into a group of the help.
+// add adds commands to a group of the help.
 func add(root *cobra.Command, group string, commands ...*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: group, Title: group})
 	for _, c := range commands {

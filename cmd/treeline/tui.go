@@ -27,10 +27,10 @@ import (
 // terminalUI is the terminal program of one command line.
 type terminalUI struct {
 	a *cli.App
-	// notices are what would be printed meanwhile. They are printed at the end.
+	// notices are messages that would otherwise be printed while the screens are shown. They are printed at the end.
 	mu      sync.Mutex
 	notices []string
-	// viewer is the server for the browser, begun when it is first needed.
+	// viewer is the server for the browser, started when it is first needed.
 	viewer struct {
 		sync.Once
 		url   string
@@ -39,7 +39,7 @@ type terminalUI struct {
 	}
 }
 
-// browseSessions is treeline without a command on a terminal.
+// browseSessions runs treeline without a command on a terminal.
 func browseSessions(ctx context.Context, a *cli.App) error {
 	result, err := runScreens(ctx, a, tui.Options{Input: a.Stdin, Output: a.Stdout})
 	for _, line := range result.Lines {
@@ -48,11 +48,11 @@ func browseSessions(ctx context.Context, a *cli.App) error {
 	if err != nil || result.Resume == "" {
 		return err
 	}
-	a.Archive = "" // the session is on this machine
+	a.Archive = "" // the chosen session is on this machine
 	return continuing.Start(ctx, a, result.Resume)
 }
 
-// runScreens runs the terminal program. Nothing else is printed meanwhile.
+// runScreens runs the terminal program. Nothing else is printed in the meantime.
 func runScreens(ctx context.Context, a *cli.App, opt tui.Options) (tui.Result, error) {
 	t := &terminalUI{a: a}
 	given := a.Options()
@@ -62,7 +62,7 @@ func runScreens(ctx context.Context, a *cli.App, opt tui.Options) (tui.Result, e
 	if err != nil {
 		return tui.Result{}, err
 	}
-	a.Patience.Store(int64(2 * time.Second)) // the terminal is given back
+	a.Patience.Store(int64(2 * time.Second)) // time for restoring the terminal
 	opt.Store, opt.Archive, opt.Agents, opt.Home, opt.Clock = s, a.Archive != "", cli.Launchable(), a.Home(), a.Clock
 	opt.Environ, opt.Colours = os.Environ(), a.Colours()
 	opt.Command, opt.Browse = t.command, t.browse
@@ -80,8 +80,8 @@ func (t *terminalUI) notice(text string) {
 	t.notices = append(t.notices, text)
 }
 
-// command runs a treeline command in this process: an action of the terminal program is what the command line does. What it
-// prints is caught.
+// command runs a treeline command in this process, so that an action of the terminal program does exactly what the command line does. Its
+// output is captured.
 func (t *terminalUI) command(ctx context.Context, args ...string) (result string, notes []string, err error) {
 	var stdout, stderr bytes.Buffer
 	b := cli.New()
@@ -102,7 +102,7 @@ func (t *terminalUI) command(ctx context.Context, args ...string) (result string
 	return "", nil, errors.New(cmp.Or(strings.Join(notes, "; "), "the command ended with code "+fmt.Sprint(code)))
 }
 
-// messages gives what a command printed on standard error, line by line. With --json each is an object.
+// messages splits the output of a command on standard error into lines. With --json, each line is an object.
 func messages(text string) (lines []string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "treeline: ")
@@ -138,7 +138,7 @@ func (t *terminalUI) browse(ctx context.Context, id string) (string, error) {
 	return at, cli.OpenBrowser(at)
 }
 
-// serve begins the server.
+// serve starts the server.
 func (t *terminalUI) serve(ctx context.Context) error {
 	opt := t.a.Options()
 	opt.ReadOnly, opt.Notice = true, t.notice

@@ -1,5 +1,5 @@
-// Package cli is what the commands share: the App with its streams, settings and stores, the flags of several commands, how sessions,
-// entries and archives are named, and errors with the command that helps. It has no command.
+// Package cli is what the commands share: the App with its streams, settings and stores, flags of several commands, the names of sessions,
+// entries and archives, and errors that name a command that helps. It has no command.
 package cli
 
 import (
@@ -15,28 +15,28 @@ import (
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/console"
 )
 
-// An App is one command line: what the commands share. Apart from the working directory and files, commands take nothing from the
-// process directly, so that tests can replace it.
+// An App is one command line: what its commands share. Apart from the working directory and files, commands use nothing of the process
+// directly, so that tests can replace it.
 type App struct {
 	console.Console
 	WorkDir string // "" is that of the process
 	Self    string // the program's own file; "" if it must not be started
 	MadeUp  string // the home folder of the demo's stories; "" elsewhere
 
-	// Patience is how long a command has after an interruption to end by itself, a time.Duration. Endless: an interruption is the
-	// regular end of the command.
+	// Patience is how long a command may take to end by itself after an interruption, as a time.Duration. Endless means that an
+	// interruption is the normal end of the command.
 	Patience atomic.Int64
 	Endless  atomic.Bool
 
 	Source  string // --source of commands that take a session
-	Archive string // --store, or the archive of a session that is named by its URL; it may hold a password
+	Archive string // --store, or the archive of a session that is named by its URL; it may contain a password
 	Origin  string // --origin
 
 	known []backend.Driver // see Drivers
 	ends  []func() error   // called at the end of the command
 }
 
-// New is the command line of this process.
+// New returns the App for the command line of this process.
 func New() *App {
 	a := &App{}
 	a.Stdin, a.Stdout, a.Stderr, a.Getenv = os.Stdin, os.Stdout, os.Stderr, os.Getenv
@@ -45,13 +45,13 @@ func New() *App {
 	return a
 }
 
-// AtEnd has functions called at the end of the command, in order.
+// AtEnd adds functions that are called at the end of the command, in order.
 func (a *App) AtEnd(f ...func() error) { a.ends = append(a.ends, f...) }
 
-// BeforeEnd has functions called before those of AtEnd, such as what uses a store.
+// BeforeEnd adds functions that are called before those of AtEnd, for example because they use a store.
 func (a *App) BeforeEnd(f ...func() error) { a.ends = slices.Concat(f, a.ends) }
 
-// End calls what is to be called at the end of the command.
+// End calls these functions.
 func (a *App) End() (err error) {
 	for _, f := range a.ends {
 		err = errors.Join(err, f())
@@ -60,7 +60,7 @@ func (a *App) End() (err error) {
 	return err
 }
 
-// Args wants these arguments. One in brackets may be missing, and more may follow one that ends in ….
+// Args requires these arguments. One in brackets is optional, and the last one may be repeated if it ends in ….
 //
 //go:noinline // its copies took 15 KB
 func Args(names ...string) cobra.PositionalArgs {
@@ -81,7 +81,7 @@ func Args(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// Missing is the error for an argument that a command needs. Commands that write or share name the session they mean.
+// Missing returns the error for a missing argument. Commands that write or share need an explicit session.
 func Missing(name string) error {
 	switch name {
 	case "<session>":
@@ -92,7 +92,7 @@ func Missing(name string) error {
 	return Misused("%s is missing", name)
 }
 
-// Changed gives those of some flags that are set.
+// Changed returns those of some flags that are set.
 func Changed(cmd *cobra.Command, names ...string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !cmd.Flags().Changed(name) })
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// withStore are the commands that read or append, by their path below treeline. They work on an archive as on this machine.
+// withStore are the commands that read or append, by their path below treeline. They work on an archive in the same way as on this machine.
 var withStore = strings.Fields(`ls sources show tree context search stats watch pick check export new append branch label rename fork convert
 	resume serve rpc mcp run/ls run/show run/audit run/diff`)
 
-// Drivers gives the same ones at each call: what they open shares connections. The tokens of servers are in treeline's own
+// Drivers returns the same drivers at each call, since what they open shares connections. The tokens of servers are in treeline's own
 // folder.
 func (a *App) Drivers() []backend.Driver {
 	if a.known == nil {
@@ -29,34 +29,34 @@ func (a *App) Drivers() []backend.Driver {
 	return a.known
 }
 
-// TokensFile is the file with the tokens of servers.
+// TokensFile returns the file with the tokens of servers.
 func (a *App) TokensFile() string {
 	return filepath.Join(treeline.DataDir(a.Home(), a.Getenv), "tokens.toml")
 }
 
-// Hosts are the servers that this machine has a token for.
+// Hosts returns the servers that this machine has a token for.
 func (a *App) Hosts() ([]string, error) { return drivers.Hosts(a.TokensFile()) }
 
 // AddStore adds --store to the commands that have it.
 func (a *App) AddStore(root *cobra.Command) {
-	for _, name := range append(withStore, "") { // the last is treeline itself
+	for _, name := range append(withStore, "") { // "" is treeline itself
 		cmd, _, err := root.Find(strings.Split(name, "/"))
 		if err != nil || cmd.Flags().Lookup("store") != nil {
 			continue
 		}
 		cmd.Flags().StringVar(&a.Archive, "store", "", "work on the archive at `URL`, such as postgres://host/db, instead of this machine")
 		if name == "new" {
-			continue // what a machine makes is its own
+			continue // what a command writes stays on its machine
 		}
 		cmd.Flags().StringVar(&a.Origin, "origin", "", "with --store: only sessions of the machine `NAME`; the beginning of a name is enough")
 	}
 }
 
-// useStore checks --store. A session that is named by its URL is in the archive of that URL: nothing else makes a command
-// ask a server.
+// useStore checks --store. For a session that is named by its URL, it uses the archive of that URL: nothing else makes a command contact a
+// server.
 func (a *App) useStore(cmd *cobra.Command, given []string) error {
 	if strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) {
-		return nil // its arguments are those of another command
+		return nil // these are the arguments of another command
 	}
 	flag := cmd.Flags().Lookup("store")
 	if flag != nil && flag.Changed {
@@ -66,12 +66,12 @@ func (a *App) useStore(cmd *cobra.Command, given []string) error {
 		return a.checkStore(flag.Value.String())
 	}
 	if root := cmd.Flags().Lookup("root"); root != nil && backend.Scheme(root.Value.String()) != "" {
-		return Misused("--root looks in a folder; --store takes the URL of an archive") // which may hold a password
+		return Misused("--root looks in a folder; --store takes the URL of an archive") // without the value, which may contain a password
 	}
 	if a.Origin != "" {
 		return Misused("--origin needs --store")
 	}
-	if strings.Contains(cmd.Use, "<url>") { // the archive is what the command is about
+	if strings.Contains(cmd.Use, "<url>") { // the archive is an argument of the command
 		return a.checkArchive("<url>", strings.Join(given, ""))
 	}
 	for _, arg := range given {
@@ -101,11 +101,11 @@ func (a *App) useStore(cmd *cobra.Command, given []string) error {
 // checkStore refuses a value of --store that is not the URL of an archive.
 func (a *App) checkStore(url string) error { return a.checkArchive("--store", url) }
 
-// checkArchive refuses what is not the URL of an archive. It may hold a password, so it is not repeated.
+// checkArchive refuses anything but the URL of an archive. It does not repeat the text, which may contain a password.
 func (a *App) checkArchive(what, url string) error {
 	var kinds, names []string
 	for _, d := range a.Drivers() {
-		if d.Archive && !slices.Contains(names, d.Name) { // another scheme of the same driver is not worth a word
+		if d.Archive && !slices.Contains(names, d.Name) { // other schemes of the same driver are not mentioned
 			kinds, names = append(kinds, d.Scheme+"://"), append(names, d.Name)
 		}
 	}
@@ -126,7 +126,7 @@ func (a *App) checkArchive(what, url string) error {
 // TokenVariable is where a token can be kept off the command line, which other users of the machine see.
 const TokenVariable = "TREELINE_TOKEN"
 
-// Book opens the tokens beside the archive of --store, and has them closed at the end of the command.
+// Book opens the tokens of the archive of --store. They are closed at the end of the command.
 func (a *App) Book() (access.Book, error) {
 	if a.Archive == "" {
 		return nil, Misused("--store URL is missing: tokens are kept in the database of an archive")

@@ -7,8 +7,8 @@ import (
 	"runtime/metrics"
 )
 
-// GOGC by the live heap: 600 below 8 MB, where memory is cheaper than time, 100 up to 24 MB, 50 up to 36 MB, and 25 above: there most of
-// the heap is the catalogue, which has no pointers to follow.
+// GOGC by the size of the live heap: 600 below 8 MB, where memory is cheaper than time, 100 up to 24 MB, 50 up to 36 MB, and 25 above: then
+// most of the heap is the catalogue, which has no pointers to follow.
 const (
 	rarely, little = 600, 8 << 20
 	usual, some    = 100, 24 << 20
@@ -16,14 +16,14 @@ const (
 	veryOften      = 25
 )
 
-// EaseCollection makes garbage collection rare while the heap is small. A list allocates many small objects that nearly
-// all stay, and scanning them again and again takes a quarter of the time.
+// EaseCollection makes garbage collection rare while the heap is small. A list allocates many small objects, nearly all of which survive,
+// and scanning them again and again takes a quarter of the time.
 func EaseCollection() {
 	if os.Getenv("GOGC") != "" {
 		return // the user decides
 	}
 	debug.SetGCPercent(rarely)
-	// A finalizer runs after each collection and looks at the heap.
+	// sentinel has a finalizer, which runs after each collection and measures the heap.
 	type sentinel struct{ _ [16]byte }
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	var look func(*sentinel)

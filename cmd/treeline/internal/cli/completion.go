@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Launchable names the agents that can continue a session, each once: the first value of a family is that of today's program.
+// Launchable returns the agents that can continue a session, each once: for a family, that is the name of its current program.
 func Launchable() (names []string) {
 	for _, d := range treeline.Dialects() {
 		if l, ok := d.(dialect.Launcher); ok && !slices.Contains(names, l.Program()) {
@@ -69,7 +69,7 @@ func (a *App) CompleteURL(cmd *cobra.Command, given []string, word string) ([]st
 	return a.CompleteStore(cmd, given, word)
 }
 
-// CompleteOrigin offers the machines in the archive that the command line names. One that does not answer soon offers nothing.
+// CompleteOrigin offers the machines in the archive that the command line names. If the archive does not answer soon, it offers nothing.
 func (a *App) CompleteOrigin(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if a.Archive == "" && strings.Contains(cmd.Use, "<url>") && len(given) > 0 {
 		a.Archive = given[0]
@@ -94,7 +94,7 @@ func (a *App) CompleteOrigin(cmd *cobra.Command, given []string, _ string) ([]st
 	}
 }
 
-// CompleteModel offers the models in the catalogue as it is: bringing it up to date would take too long.
+// CompleteModel offers the models in the catalogue without updating it, which would take too long.
 func (a *App) CompleteModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	s, err := a.Store()
 	if err != nil {
@@ -146,7 +146,7 @@ func (a *App) CompleteSession(cmd *cobra.Command, given []string, word string) (
 	return list, cobra.ShellCompDirectiveDefault // and files
 }
 
-// MostOffered limits the sessions, runs and entries that are offered.
+// MostOffered is the largest number of sessions, runs or entries that are offered.
 const MostOffered = 50
 
 // CompleteEntry offers the entries of the session in the first argument.
@@ -157,7 +157,7 @@ func (a *App) CompleteEntry(cmd *cobra.Command, given []string, word string) ([]
 	return a.entriesOf(cmd, given[0], word), cobra.ShellCompDirectiveNoFileComp
 }
 
-// entriesOf gives the newest entries of a session whose ids have a prefix.
+// entriesOf returns the newest entries of a session whose ids have a prefix.
 func (a *App) entriesOf(cmd *cobra.Command, ref, begin string) []string {
 	s, err := a.Open(cmd.Context(), ref, "")
 	if err != nil {
@@ -180,7 +180,7 @@ func (a *App) entriesOf(cmd *cobra.Command, ref, begin string) []string {
 	return list
 }
 
-// DialectNames lists the dialects.
+// DialectNames returns the names of the dialects.
 func DialectNames() []string {
 	var names []string
 	for _, d := range treeline.Dialects() {

@@ -11,13 +11,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/demo"
 )
 
-// WriteDemo makes the sessions of the demo in a folder of their own, which clean removes. Until then a pipe that closes is an error of
-// the output: the signal would end the program before the folder is removed.
+// WriteDemo writes the sessions of the demo to a folder of their own, which clean removes. Until then, a closed pipe is an error of the
+// output, because the signal would end the program before the folder is removed.
 func (a *App) WriteDemo(ctx context.Context) (dir string, clean func() error, err error) {
 	if dir, err = os.MkdirTemp("", "treeline-demo-"); err != nil {
 		return "", func() error { return nil }, err
 	}
-	a.Patience.Store(int64(2 * time.Second)) // to remove it after an interruption
+	a.Patience.Store(int64(2 * time.Second)) // time for removing it after an interruption
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	clean = func() error {

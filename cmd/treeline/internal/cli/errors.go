@@ -24,19 +24,19 @@ import (
 // UsageError is a mistake in the command line: exit code 2.
 type UsageError struct{ error }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the mistake.
 func (e UsageError) Unwrap() error { return e.error }
 
 // Misused makes a UsageError. Its arguments are those of fmt.Errorf.
 func Misused(format string, a ...any) error { return UsageError{fmt.Errorf(format, a...)} }
 
-// QuietError ends a command with exit code 1 and prints nothing: the output has said it all.
+// QuietError ends a command with exit code 1 and prints nothing, because the output says everything.
 type QuietError struct{ error }
 
-// Quiet makes a QuietError. Only a reader of the code sees why.
+// Quiet returns a QuietError. why is not shown; it is for readers of the code.
 func Quiet(why string) error { return QuietError{errors.New(why)} }
 
-// Hint adds to an error of the library the command that helps. The library knows no commands.
+// Hint adds a command that helps to an error of the library, which knows no commands.
 func (a *App) Hint(err error) error {
 	more := ""
 	var readOnly *store.ReadOnlyError
@@ -78,11 +78,11 @@ func (a *App) Hint(err error) error {
 	return fmt.Errorf("%w; %s", err, more)
 }
 
-// MostProblems is how many problems a reading command prints before it refers to check.
+// MostProblems is the number of problems that a reading command prints before it refers to check.
 const MostProblems = 10
 
-// Problems prints the problems of a session that a command reads, on stderr. They do not change the exit code: what
-// could be read is on stdout.
+// Problems prints the problems of a session that a command reads on stderr. They do not change the exit code, because stdout has what could
+// be read.
 func (a *App) Problems(list []session.Problem) {
 	for i, p := range list {
 		if i == MostProblems {
@@ -97,7 +97,7 @@ func (a *App) Problems(list []session.Problem) {
 	}
 }
 
-// Unread tells that a place or a log could not be read.
+// Unread reports that a place or a log could not be read.
 func (a *App) Unread(err error) {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -124,7 +124,7 @@ func OncePath(err error) error {
 	return fmt.Errorf("%s%s: %w", strings.TrimSuffix(before, name), p.Path, p.Err)
 }
 
-// AtPath leaves the name of the system call out of an error.
+// AtPath removes the name of the system call from an error.
 func AtPath(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -133,7 +133,7 @@ func AtPath(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// OpenError words why a session or a run could not be opened.
+// OpenError rewords the error for a session or a run that could not be opened.
 func OpenError(path string, err error) error {
 	var p *session.Problem
 	var ofRun *runlog.Problem

@@ -18,7 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Invalid is the error for a flag with a value that it does not take.
+// Invalid returns the error for a flag with an invalid value.
 func Invalid(flag, value, use string) error {
 	return Misused("invalid --%s %q: use %s", flag, value, use)
 }
@@ -31,7 +31,7 @@ func OneOf(flag, value string, words []string) error {
 	return Invalid(flag, value, AnyOf(words))
 }
 
-// Words gives named values as texts.
+// Words converts named values to strings.
 func Words[T ~string](list []T) []string {
 	texts := make([]string, len(list))
 	for i, v := range list {
@@ -40,13 +40,13 @@ func Words[T ~string](list []T) []string {
 	return texts
 }
 
-// AnyOf lists the words of a flag in a sentence.
+// AnyOf lists the words of a flag for a sentence.
 func AnyOf(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// noneEmpty refuses flags with an empty value, for all commands. Such a value is mostly that of an unset shell variable, and
-// without the flag the command would do something else.
+// noneEmpty refuses flags with an empty value, for all commands. Such a value usually comes from an unset shell variable, and without the
+// flag the command would do something else.
 func noneEmpty(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -58,7 +58,7 @@ func noneEmpty(cmd *cobra.Command) error {
 	return err
 }
 
-// CheckText refuses a text that is not UTF-8: it would be stored with other characters. what names it, such as --text.
+// CheckText refuses a text that is not UTF-8, because it could not be stored unchanged. what names the text, for example --text.
 func CheckText(what, text string) error {
 	if utf8.ValidString(text) {
 		return nil
@@ -66,7 +66,7 @@ func CheckText(what, text string) error {
 	return Misused("%s is not UTF-8", what)
 }
 
-// FlagError rewords pflag's error for a value of the wrong type, and adds to that for an unknown flag the one that is meant.
+// FlagError rewords pflag's error for a value of the wrong type. To that for an unknown flag it adds the flag that was probably meant.
 func FlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
@@ -83,13 +83,13 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Invalid(wrong.GetFlag().Name, wrong.GetValue(), use)
 }
 
-// otherNames are what flags are called elsewhere.
+// otherNames are the names that other programs use for flags.
 var otherNames = map[string][]string{
 	"source": {"agent"}, "addr": {"port", "host", "listen", "bind"}, "cwd": {"dir", "project", "directory"}, "leaf": {"at", "entry"},
 	"limit": {"max", "count", "lines"}, "since": {"after"}, "until": {"before"}, "output": {"dest"}, "yes": {"force"},
 }
 
-// meantFlag names the flag of a command that a name may mean.
+// meantFlag returns the flag of a command that a name may mean.
 func meantFlag(cmd *cobra.Command, name string) string {
 	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -130,7 +130,7 @@ func (a *App) AddDialect(cmd *cobra.Command, name *string) {
 	a.AddJSON(cmd)
 }
 
-// LeafFlags are the flags of commands that look at a session from an entry.
+// LeafFlags are the flags of commands that show a session as seen from an entry.
 type LeafFlags struct{ Dialect, Leaf string }
 
 // Add adds the flags.
@@ -139,7 +139,7 @@ func (f *LeafFlags) Add(a *App, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Leaf, "leaf", "", "look from the entry `ID`; the beginning or end of an id is enough, none is before the first entry")
 }
 
-// ScopeFlags choose sessions by directory, and where to look for them.
+// ScopeFlags select sessions by directory, and where to search for them.
 type ScopeFlags struct {
 	Cwd, Root string
 	All       bool
@@ -152,8 +152,8 @@ func (f *ScopeFlags) Add(cmd *cobra.Command, verb string) {
 	cmd.Flags().BoolVarP(&f.All, "all", "a", false, verb+" the sessions of all directories")
 }
 
-// Dir is the directory whose sessions are wanted, "" for all. project: it is the project of the working directory, which
-// depends on where there are sessions.
+// Dir returns the directory whose sessions are selected, or "" for all. project means that it is the project of the working directory,
+// which depends on where there are sessions.
 func (f *ScopeFlags) Dir(a *App) (dir string, project bool, err error) {
 	switch {
 	case f.All && f.Cwd != "":
@@ -165,7 +165,7 @@ func (f *ScopeFlags) Dir(a *App) (dir string, project bool, err error) {
 	return dir, f.Cwd == "", err
 }
 
-// Store gives the store of --root, or of this machine. A misspelled folder is an error and not an empty list.
+// Store returns the store of --root, or of this machine. A misspelled folder is an error and not an empty list.
 func (f *ScopeFlags) Store(a *App) (*treeline.Store, error) {
 	if f.Root == "" {
 		return a.Store()
@@ -188,8 +188,8 @@ func IsFolder(path string) error {
 	return nil
 }
 
-// ListDir makes --cwd absolute; the default is the working directory. The directory need not exist any more. Symbolic
-// links stay: agents write the name under which they were started, and the store compares both.
+// ListDir makes --cwd absolute; the default is the working directory. The directory need not exist any more. Symbolic links are not
+// resolved: agents record the name under which they were started, and the store compares both.
 func (a *App) ListDir(cwd string) (string, error) {
 	switch {
 	case cwd == "" && a.WorkDir != "":
@@ -207,16 +207,16 @@ func (a *App) ListDir(cwd string) (string, error) {
 // SpanFlags are --since and --until.
 type SpanFlags struct{ since, until string }
 
-// WhenHelp says how times are spelled.
+// WhenHelp shows how times are written.
 const WhenHelp = "2026-11-01, RFC 3339, or 7d/12h"
 
-// Add describes the flags with what they choose, for example "entries".
+// Add adds the flags. since and until describe what they select, for example "entries".
 func (f *SpanFlags) Add(cmd *cobra.Command, since, until string) {
 	cmd.Flags().StringVar(&f.since, "since", "", since+" since `WHEN`: a date (2026-11-01), a time (RFC 3339) or how long ago (7d, 12h)")
 	cmd.Flags().StringVar(&f.until, "until", "", until+" up to `WHEN`; a date is included")
 }
 
-// Parse reads both flags; a zero time is no limit. An empty span is refused: it would never match.
+// Parse parses both flags; a zero time means no limit. It refuses an empty span, which would never match.
 func (f *SpanFlags) Parse(now time.Time) (since, until time.Time, err error) {
 	if f.since != "" {
 		if since, err = wire.ParseWhen(f.since, now, false); err != nil {

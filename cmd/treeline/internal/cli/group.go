@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// GroupOnly makes cmd a command that only has others. An unknown one is the mistake to report, not the flags after it.
+// GroupOnly makes cmd a command that only has subcommands. If one is unknown, that is the error to report, not the flags after it.
 func GroupOnly(cmd *cobra.Command) {
 	unknown := func(word string) error {
 		name := strings.TrimPrefix(cmd.CommandPath()+" "+word, "treeline ")
@@ -29,7 +29,7 @@ func GroupOnly(cmd *cobra.Command) {
 	})
 }
 
-// Suggestion names the command that a word may mean: one that it is a synonym of, or one that is spelled like it.
+// Suggestion returns the command that a word may mean: one with a similar meaning or spelling.
 func Suggestion(cmd *cobra.Command, word string) string {
 	for _, c := range cmd.Commands() {
 		if slices.Contains(c.SuggestFor, strings.ToLower(word)) {

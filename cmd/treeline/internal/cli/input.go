@@ -20,8 +20,8 @@ type Line struct {
 	Err    error
 }
 
-// InputLines gives the lines of a stream until it ends or ctx does. A read from a pipe cannot be interrupted, so it has
-// a goroutine, which may stay blocked in the read until the process ends.
+// InputLines yields the lines of a stream until it ends or ctx does. A read from a pipe cannot be interrupted, so it has a goroutine, which
+// may stay blocked in the read until the process ends.
 func InputLines(ctx context.Context, r io.Reader) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		ctx, stop := context.WithCancel(ctx)
@@ -63,8 +63,8 @@ func InputLines(ctx context.Context, r io.Reader) iter.Seq[Line] {
 	}
 }
 
-// readLine reads a line of at most so many bytes. The memory for a long one grows eightfold: what is not written to yet takes none,
-// and little is left behind.
+// readLine reads a line of at most most bytes. The buffer for a long line grows eightfold: pages that are not written to take no memory,
+// and few old buffers are left behind.
 func readLine(in *bufio.Reader, most int) ([]byte, error) {
 	var line []byte
 	for {

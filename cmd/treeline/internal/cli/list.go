@@ -12,19 +12,19 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// On a terminal a list shows its newest rows, and the last line says how many there are. In a pipe and with --json it is
-// whole: a program must not miss a row because a person would not read that far.
+// On a terminal, a list shows its newest rows, and the last line says how many there are. In a pipe and with --json it is complete: a
+// program must not miss rows only because a person would not read that far.
 
 const (
-	// ShownRows is how many rows of a list a terminal shows.
+	// ShownRows is the number of rows of a list on a terminal.
 	ShownRows = 30
-	// CountedRows is how many hits and prompts are looked for to say how many there are: finding them all takes long.
+	// CountedRows is the number of hits and prompts that are searched for in order to count them: finding all of them takes long.
 	CountedRows = 500
-	// CountedMost is up to how many sessions or runs of an archive a list says how many there are.
+	// CountedMost is the largest number of sessions or runs of an archive that a list counts.
 	CountedMost = 10_000
 )
 
-// LimitFlag is --limit. Whether it was given counts: 0 means all.
+// LimitFlag is --limit. It is known whether the flag was given; 0 means all.
 type LimitFlag struct {
 	limit int
 	Given bool
@@ -35,7 +35,7 @@ func (f *LimitFlag) Add(cmd *cobra.Command, what string) {
 	cmd.Flags().IntVarP(&f.limit, "limit", "n", 0, fmt.Sprintf("at most `N` %s; 0 for all. Default: %d on a terminal, all elsewhere", what, ShownRows))
 }
 
-// Most says how many rows are wanted; 0 is all.
+// Most returns the number of rows to show; 0 means all.
 func (f *LimitFlag) Most(a *App, cmd *cobra.Command) (int, error) {
 	f.Given = cmd.Flags().Changed("limit")
 	_, isTerminal := console.Width(a.Stdout)
@@ -48,7 +48,7 @@ func (f *LimitFlag) Most(a *App, cmd *cobra.Command) (int, error) {
 	return f.limit, nil
 }
 
-// First gives the first rows of a list; most 0 is all.
+// First returns the first rows of a list; most 0 means all.
 func First[T any](rows []T, most int) []T {
 	if most > 0 && len(rows) > most {
 		return rows[:most:most]
@@ -56,14 +56,14 @@ func First[T any](rows []T, most int) []T {
 	return rows
 }
 
-// Project gives the directory whose sessions are meant here, and says so if it is not this one.
+// Project returns the directory whose sessions are meant by default, and prints it if it is not the working directory.
 func (a *App) Project(s *treeline.Store, rows []place.Row) string {
 	dir := s.Project(rows)
 	a.NoteProject(s, dir)
 	return dir
 }
 
-// NoteProject says that sessions of another directory than this one are meant.
+// NoteProject says that the sessions of another directory than the working directory are meant.
 func (a *App) NoteProject(s *treeline.Store, dir string) {
 	here := s.Env().WorkDir
 	if dir == "" || s.SameDir(dir, here) {
@@ -76,7 +76,7 @@ func (a *App) NoteProject(s *treeline.Store, dir string) {
 	a.Notice("the sessions of " + wire.Tilde(dir, a.Tilde()) + ", " + why)
 }
 
-// LogsRead tells how far a refresh of the catalogue is.
+// LogsRead returns a function that shows the progress of a refresh of the catalogue.
 func LogsRead(p *console.Progress) func(find.Progress) {
 	return func(r find.Progress) { p.Read(r.Logs, r.OfLogs, r.Bytes, r.OfBytes) }
 }

@@ -24,7 +24,7 @@ import (
 // TitleColumns limits a title: a first prompt may be a whole file.
 const TitleColumns = 120
 
-// RowTitle is the title of a session, or why it has none.
+// RowTitle returns the title of a session, or a text that says why it has none.
 func RowTitle(r *place.Row) string {
 	switch {
 	case r.Heading() != "":
@@ -45,7 +45,7 @@ const SessionHelp = "\n\n<session> is a file, a session id or the beginning of o
 // LastHelp follows SessionHelp where the name may be left out.
 const LastHelp = "\nThe default is @last."
 
-// SessionArg is the session that a command is about.
+// SessionArg returns the name of the session that a command is for.
 func SessionArg(given []string) string {
 	if len(given) == 0 {
 		return "@last"
@@ -56,7 +56,7 @@ func SessionArg(given []string) string {
 // EntryHelp follows SessionHelp where the name may include an entry.
 const EntryHelp = "\n<session>#<entry>, as 'treeline search' prints it, selects that entry."
 
-// SplitEntry splits session#entry at the last #. A file with that whole name takes precedence.
+// SplitEntry splits session#entry at the last #. A file whose name is the whole ref takes precedence.
 func SplitEntry(ref string) (name, entry string) {
 	i := strings.LastIndexByte(ref, '#')
 	if i <= 0 || i == len(ref)-1 {
@@ -68,7 +68,7 @@ func SplitEntry(ref string) (name, entry string) {
 	return ref[:i], ref[i+1:]
 }
 
-// OneLeaf takes the entry from the name or from --leaf, and refuses both.
+// OneLeaf returns the entry from either the name or --leaf, and refuses both together.
 func OneLeaf(ref, value string) (name, leaf string, err error) {
 	name, entry := SplitEntry(ref)
 	switch {
@@ -82,8 +82,8 @@ func OneLeaf(ref, value string) (name, leaf string, err error) {
 	return name, entry, nil
 }
 
-// Locate gives the file of a session. A path is never looked up as an id: if the file is missing, no other session is
-// opened in its place.
+// Locate returns the file of a session. A path is never looked up as an id: if the file is missing, no other session is opened in its
+// place.
 func (a *App) Locate(ctx context.Context, s *treeline.Store, ref string) (string, error) {
 	if info, err := os.Stat(ref); err == nil && info.IsDir() && IsPath(ref) {
 		return "", fmt.Errorf("%s is a folder; 'treeline ls --all --root %s' lists the sessions in it", ref, ref)
@@ -98,7 +98,7 @@ func (a *App) Locate(ctx context.Context, s *treeline.Store, ref string) (string
 	return row.Path, Ambiguous(err)
 }
 
-// Find gives the session of a name, and says whose it is if @last is not of this directory.
+// Find returns the session with a name. If @last is a session of another directory, it says so.
 func (a *App) Find(ctx context.Context, s *treeline.Store, ref string) (row place.Row, err error) {
 	source, rest := a.Source, ref
 	if source == "" {
@@ -134,7 +134,7 @@ func (a *App) AddSource(root *cobra.Command) {
 	}
 }
 
-// IsPath tells a file from an id: it has a slash or an ending, or it exists.
+// IsPath distinguishes a file from an id: it has a slash or an extension, or it exists.
 func IsPath(ref string) bool {
 	if ref == "." || ref == ".." || strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl") || strings.HasSuffix(ref, ".jsonl.zst") {
 		return true
@@ -143,8 +143,8 @@ func IsPath(ref string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// Ambiguous adds the sessions to the error for an id that fits several, at most twenty: they fit on a screen. Each has a
-// name that selects it: an id, AGENT:ID if agents share the id, or else the path below it.
+// Ambiguous adds the sessions to the error for an id that matches several, at most twenty, which fit on a screen. Each one has a name that
+// selects it: an id, AGENT:ID if agents share the id, or else the path below it.
 func Ambiguous(err error) error {
 	var many *place.AmbiguousError
 	if !errors.As(err, &many) {
@@ -182,12 +182,12 @@ func Ambiguous(err error) error {
 	return errors.New(b.String())
 }
 
-// AboutSession says what a person knows a session by: its age, agent and title.
+// AboutSession returns what helps a person to recognize a session: its age, agent and title.
 func AboutSession(when time.Time, d dialect.Dialect, title string) []string {
 	return []string{wire.Ago(when.Local(), time.Now()), AgentOf(d), title}
 }
 
-// AgentOf names the dialect of a log, which is unknown if the log could not be read.
+// AgentOf returns the name of a log's dialect, which is unknown if the log could not be read.
 func AgentOf(d dialect.Dialect) string {
 	if d == nil {
 		return "?"
@@ -195,7 +195,8 @@ func AgentOf(d dialect.Dialect) string {
 	return d.Name()
 }
 
-// LeafOf finds an entry by its id, the beginning of one, or the end of one that the terminal shows. "none" is before the first entry, "" the session's leaf.
+// LeafOf finds an entry by its id, a prefix of it, or its end as the terminal shows it. "none" is the position before the first entry; ""
+// is the session's leaf.
 func LeafOf(s *store.Session, name string) (session.EntryID, error) {
 	t := s.Tree()
 	switch name {
@@ -221,7 +222,7 @@ func LeafOf(s *store.Session, name string) (session.EntryID, error) {
 	return "", fmt.Errorf("%s: %q matches several entries: %s", s.Path(), name, strings.Join(fits, ", "))
 }
 
-// fitting gives the ids of entries that fit, each once and nine at most.
+// fitting returns the ids of matching entries, each once, and at most nine.
 func fitting(t *session.Tree, fits func(id string) bool) (ids []string) {
 	for e := range t.Entries() {
 		if id := string(e.ID); fits(id) && !slices.Contains(ids, id) {
@@ -233,7 +234,7 @@ func fitting(t *session.Tree, fits func(id string) bool) (ids []string) {
 	return ids
 }
 
-// EntryOf is LeafOf for commands that need an entry.
+// EntryOf is LeafOf for commands that require an entry.
 func EntryOf(s *store.Session, name string) (session.EntryID, error) {
 	if name == "" || name == "none" {
 		return "", fmt.Errorf("%s: an entry is needed, not %q", s.Path(), name)

@@ -15,7 +15,8 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// Program is how people start this program, for commands that they are told to try. typed is the first word of its command line.
+// Program returns the name by which people start this program, for commands that they are told to try. typed is the first word of the
+// command line.
 func (a *App) Program(typed string) string {
 	const installed = "treeline"
 	if !builtByGoRun(a.Self) {
@@ -32,14 +33,14 @@ func (a *App) Program(typed string) string {
 	return installed
 }
 
-// builtByGoRun reports whether a program is one that "go run" has built: in a temporary folder, or in the cache of builds.
+// builtByGoRun reports whether "go run" built a program: it is in a temporary folder, or in the build cache.
 func builtByGoRun(file string) bool {
 	dir := filepath.Dir(file)
 	_, err := hex.DecodeString(strings.TrimSuffix(filepath.Base(dir), "-d"))
 	return strings.Contains(filepath.ToSlash(dir), "/go-build") || err == nil && len(filepath.Base(dir)) == 2*sha256.Size+len("-d")
 }
 
-// Tally counts the sessions in some places, and names their agents.
+// Tally returns the number of sessions in some places, and the names of their agents.
 func Tally(sources []place.SourceInfo) (sessions int, agents []string) {
 	for _, src := range sources {
 		if src.Sessions > 0 {

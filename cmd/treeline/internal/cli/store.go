@@ -16,8 +16,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// KnownHome is the user's home folder, "" if it is unknown. HOME takes precedence, on Windows as well, so that the program can be run with
-// another home.
+// KnownHome returns the user's home directory, or "" if it is unknown. HOME takes precedence, even on Windows, so that the program can be
+// run with another home directory.
 func (a *App) KnownHome() string {
 	if home := a.Getenv("HOME"); home != "" {
 		return home
@@ -26,27 +26,28 @@ func (a *App) KnownHome() string {
 	return home
 }
 
-// Home is the folder that paths are shown below and settings are read from: the root folder if the user's is unknown.
+// Home returns the directory in which settings are read and that paths show as ~. If the user's home directory is unknown, it is the root
+// directory.
 func (a *App) Home() string { return cmp.Or(a.KnownHome(), string(filepath.Separator)) }
 
-// Tilde is the home folder that the directories of sessions are shown below.
+// Tilde returns the directory that the directories of sessions show as ~.
 func (a *App) Tilde() string { return cmp.Or(a.MadeUp, a.Home()) }
 
-// Options are those of every store that a command opens. A wrong config.toml fails every command: ignoring it would hide
+// Options returns the options of every store that a command opens. An invalid config.toml makes every command fail: ignoring it would hide
 // sessions silently.
 func (a *App) Options() treeline.Options {
 	opt := treeline.Options{
 		Home: a.KnownHome(), WorkDir: a.WorkDir, Getenv: a.Getenv, Backends: a.Drivers(), Indexes: indexes.Drivers(a.Drivers()), NoBreadcrumbs: true, Notice: a.Notice, Clock: a.Clock,
 	}
 	if a.Archive != "" {
-		a.Patience.Store(int64(2 * time.Second)) // connections are closed
+		a.Patience.Store(int64(2 * time.Second)) // time for closing connections
 		opt.Roots, opt.From = []string{a.Archive}, a.Origin
 	}
 	return opt
 }
 
-// Store gives the store of this machine, of --store, or of some roots, for reading. It is opened read-only, so that a mistake
-// elsewhere cannot make a reading command change an agent's folder.
+// Store returns the store of this machine, of --store, or of some roots, for reading. It is opened read-only, so that a mistake elsewhere
+// cannot make a reading command change an agent's folder.
 func (a *App) Store(roots ...string) (*treeline.Store, error) {
 	opt := a.Options()
 	opt.ReadOnly = true
@@ -56,11 +57,10 @@ func (a *App) Store(roots ...string) (*treeline.Store, error) {
 	return a.Opened(opt)
 }
 
-// WriteStore gives the store of this machine for writing. It leaves the agents' records of which terminal uses which
-// session alone.
+// WriteStore returns the store of this machine for writing. It does not change the agents' records of which terminal uses which session.
 func (a *App) WriteStore() (*treeline.Store, error) { return a.Opened(a.Options()) }
 
-// Opened opens a store, and has it closed at the end of the command.
+// Opened opens a store, which is closed at the end of the command.
 func (a *App) Opened(opt treeline.Options) (*treeline.Store, error) {
 	s, err := treeline.New(opt)
 	if err == nil {
@@ -78,7 +78,7 @@ func (a *App) Open(ctx context.Context, ref, dialectName string) (*store.Session
 	return a.OpenIn(ctx, s, ref, dialectName)
 }
 
-// OpenIn opens a session of a store for reading, as --dialect reads it.
+// OpenIn opens a session of a store for reading, with the dialect of --dialect.
 func (a *App) OpenIn(ctx context.Context, s *treeline.Store, ref, dialectName string) (*store.Session, error) {
 	d, err := NamedDialect(s, dialectName)
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *App) OpenIn(ctx context.Context, s *treeline.Store, ref, dialectName st
 	return sess, OpenError(path, err)
 }
 
-// Target gives the store for writing, and the file of a session.
+// Target returns the store for writing, and the file of a session.
 func (a *App) Target(ctx context.Context, ref string) (s *treeline.Store, path string, err error) {
 	if s, err = a.WriteStore(); err == nil {
 		path, err = a.Locate(ctx, s, ref)
@@ -100,7 +100,7 @@ func (a *App) Target(ctx context.Context, ref string) (s *treeline.Store, path s
 	return s, path, err
 }
 
-// Viewing opens a session, calls use with the entry to look from, and closes it.
+// Viewing opens a session, calls use with the entry to look from, and closes the session.
 func (a *App) Viewing(ctx context.Context, ref string, f *LeafFlags, use func(s *store.Session, at session.EntryID) error) error {
 	ref, leaf, err := OneLeaf(ref, f.Leaf)
 	if err != nil {
@@ -118,7 +118,7 @@ func (a *App) Viewing(ctx context.Context, ref string, f *LeafFlags, use func(s 
 	return use(s, at)
 }
 
-// NamedDialect looks a dialect up by its name; nil for "". An unknown one is a usage error.
+// NamedDialect returns the dialect with a name, or nil for "". An unknown name is a usage error.
 func NamedDialect(s *treeline.Store, name string) (dialect.Dialect, error) {
 	if name == "" {
 		return nil, nil
@@ -130,8 +130,8 @@ func NamedDialect(s *treeline.Store, name string) (dialect.Dialect, error) {
 	return d, nil
 }
 
-// InSource reports whether a file is in one of the agents' folders and ok accepts its name there. Names are compared, not
-// files: a symbolic link into a folder is outside.
+// InSource reports whether a file is in one of the agents' folders and ok accepts its name there. It compares names, not files: a symbolic
+// link into a folder is outside.
 func InSource(s *treeline.Store, path string, ok func(src place.Source, name string) bool) bool {
 	abs, err := place.Abs(path)
 	return err == nil && slices.ContainsFunc(s.Sources(), func(src place.Source) bool {

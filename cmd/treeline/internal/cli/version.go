@@ -8,14 +8,14 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Releases set these with -ldflags -X (internal/dist). Other builds have what Go notes about the checkout.
+// Releases set these with -ldflags -X (internal/dist). Other builds use what the go command records about the checkout.
 var (
 	Version  = "0.1.0-dev"
 	revision = "" // the commit
-	date     = "" // of the commit, as RFC 3339
+	date     = "" // date of the commit, as RFC 3339
 )
 
-// ThisVersion is what this program was built from.
+// ThisVersion returns the version of this program.
 func ThisVersion() wire.Version {
 	v := wire.Version{Version: Version, Revision: revision, Date: date, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok && revision == "" {
@@ -24,7 +24,7 @@ func ThisVersion() wire.Version {
 	return v
 }
 
-// builtFrom adds what the Go command noted: the version of a module that was installed by its path, or the commit of a checkout.
+// builtFrom adds what the go command recorded: the version of a module that was installed by its path, or the commit of a checkout.
 func builtFrom(v *wire.Version, info *debug.BuildInfo) {
 	settings := map[string]string{}
 	for _, s := range info.Settings {
@@ -38,7 +38,7 @@ func builtFrom(v *wire.Version, info *debug.BuildInfo) {
 	}
 }
 
-// VersionLine is a version as text. What the build does not know is left out.
+// VersionLine formats a version as text. It omits what the build does not know.
 func VersionLine(v wire.Version) string {
 	words := []string{"treeline", v.Version}
 	if v.Revision != "" {

@@ -42,7 +42,7 @@ type WriteFlags struct {
 	DurableFlags
 	replace   bool
 	Force     bool
-	unchecked bool // what looks like a mistake is written
+	unchecked bool // input that looks like a mistake is written
 	Rewrites  bool // the command changes more than the end of the log
 }
 
@@ -67,13 +67,13 @@ func AddForce(cmd *cobra.Command, force *bool) {
 	cmd.Flags().BoolVar(force, "force", false, "proceed even if another program has the file open; what that program writes later is lost")
 }
 
-// outcomes say what happens to an entry when another program wrote first. A refusal is an error of its own.
+// outcomes describe what happens to an entry if another program wrote first. A refusal is an error of its own.
 var outcomes = map[store.Policy]string{
 	store.PolicyBranch: "your entries form a branch of their own",
 	store.PolicyFollow: "your entries continue from there",
 }
 
-// Options checks the flags. What else happens to the session is printed on stderr.
+// Options checks the flags. Other events of the session are printed on stderr.
 func (f *WriteFlags) Options(a *App) (store.WriteOptions, error) {
 	opt, err := f.DurableFlags.Options()
 	opt.ReplaceUnreadable, opt.ForceRewrite, opt.Force = f.replace, f.Force, f.unchecked || f.Force
@@ -97,7 +97,7 @@ func (a *App) Tell(e store.Event, outcome string) {
 	}
 }
 
-// PrintSession prints where a session is now.
+// PrintSession prints where a session is.
 func (a *App) PrintSession(s *store.Session) error {
 	if !a.JSON {
 		return a.Say(nil, s.Path())

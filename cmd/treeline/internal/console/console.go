@@ -1,5 +1,5 @@
-// Package console is how a command reads and writes: its streams, a pager, colours, tables and progress, on a terminal and in a
-// pipe. It knows the texts and the JSON of package wire, and neither commands nor sessions.
+// Package console is how a command reads and writes: its streams, a pager, colours, tables and progress, on a terminal and in a pipe. It
+// knows the text and the JSON forms of package wire, but neither commands nor sessions.
 package console
 
 import (
@@ -16,13 +16,13 @@ import (
 	"golang.org/x/term"
 )
 
-// A Console is the streams of a command line, and how it writes to them.
+// A Console has the streams of a command line, and options for writing to them.
 type Console struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	Clock          func() time.Time // nil is that of the machine
-	Columns        int              // that output fits into; 0 is those of the terminal
+	Clock          func() time.Time // nil means the machine's clock
+	Columns        int              // width for output; 0 means that of the terminal
 
 	JSON    bool   // --json
 	Color   string // --color
@@ -30,7 +30,7 @@ type Console struct {
 
 	// Progress is shown after ProgressAfter and then every ProgressEvery. Tests set both to zero.
 	ProgressAfter, ProgressEvery time.Duration
-	showing                      *Progress // on the terminal's last line, nil for none
+	showing                      *Progress // on the terminal's last line; nil means none
 
 	paging atomic.Bool // a pager has the terminal
 }
@@ -49,19 +49,19 @@ func (c *Console) Notice(text string) {
 	c.Report(wire.Message{Notice: &wire.Notice{Message: text}}, text)
 }
 
-// Report prints a line on stderr: as JSON with --json, otherwise as text.
+// Report prints a line on stderr: JSON with --json, otherwise text.
 func (c *Console) Report(m wire.Message, text string) {
 	if c.showing != nil {
-		c.showing.Clear() // it comes back with the next step
+		c.showing.Clear() // the next step shows it again
 	}
 	if c.JSON {
-		_ = wire.Write(c.Stderr, m) // there is nowhere else to say that it fails
+		_ = wire.Write(c.Stderr, m) // there is no other place to report an error
 		return
 	}
 	fmt.Fprintf(c.Stderr, "treeline: %s\n", screen.Clean(text))
 }
 
-// Now is the time of the command.
+// Now returns the time of the command.
 func (c *Console) Now() time.Time {
 	if c.Clock != nil {
 		return c.Clock()
@@ -69,7 +69,7 @@ func (c *Console) Now() time.Time {
 	return time.Now()
 }
 
-// HasTerminal reports whether a person sits at standard input and output.
+// HasTerminal reports whether standard input and output are a terminal.
 func (c *Console) HasTerminal() bool {
 	out, ok := c.Stdout.(*os.File)
 	return ok && c.Interactive() && term.IsTerminal(int(out.Fd())) && c.Getenv("TERM") != "dumb"
@@ -81,7 +81,7 @@ func (c *Console) Interactive() bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Ask takes anything but y and yes for a no.
+// Ask asks a question. Any answer but y and yes means no.
 func (c *Console) Ask(question string) bool {
 	fmt.Fprintf(c.Stderr, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(c.Stdin).ReadString('\n')

@@ -6,8 +6,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/screen"
 )
 
-// Fitted breaks the lines of a help text that are wider than the terminal; width 0 is no terminal. Paragraphs and descriptions of flags
-// are filled anew. Commands are left to the terminal, so that they can be copied.
+// Fitted wraps the lines of a help text that are wider than the terminal; width 0 means that there is none. Paragraphs and descriptions of
+// flags are filled again. Commands are left as they are, so that they can be copied.
 func Fitted(text string, width int) string {
 	if width <= 0 {
 		return text
@@ -39,10 +39,10 @@ func Fitted(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// helpIndent is how far the lines of lists are indented at most. Those that are further in go on from the line before.
+// helpIndent is the largest indentation of the lines of lists. Lines that are indented further continue the line before.
 const helpIndent = 8
 
-// hanging breaks a line. If it is indented, what follows a gap is a column; where that leaves little room it begins on a line of its own.
+// hanging wraps a line. If it is indented, the text after a gap is a column; if that has too little room, it begins on a line of its own.
 func hanging(line string, width int) []string {
 	text := strings.TrimLeft(line, " ")
 	gap := strings.Index(text, "  ")

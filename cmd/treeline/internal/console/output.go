@@ -20,7 +20,7 @@ import (
 	"golang.org/x/term"
 )
 
-// size gives the columns and lines of a terminal; ok is false if w is not one.
+// size returns the columns and lines of a terminal; ok is false if w is not one.
 func size(w io.Writer) (columns, lines int, ok bool) {
 	f, isFile := w.(interface{ Fd() uintptr })
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
@@ -33,27 +33,27 @@ func size(w io.Writer) (columns, lines int, ok bool) {
 	return columns, lines, true
 }
 
-// Width gives the columns of a terminal; ok is false if w is not one.
+// Width returns the columns of a terminal; ok is false if w is not one.
 func Width(w io.Writer) (columns int, ok bool) {
 	columns, _, ok = size(w)
 	return columns, ok
 }
 
-// An Output is where a command writes: stdout or, on a terminal, a pager.
+// An Output is the destination of a command's output: stdout or, on a terminal, a pager.
 type Output struct {
 	*bufio.Writer
 	Style Style
-	// Width is the columns of the terminal, 0 if the output is not one.
+	// Width is the width of the terminal, or 0 if the output is not one.
 	Width int
 	now   time.Time
 }
 
-// Page gives the output to the text forms of package wire.
+// Page returns the output for the text forms of package wire.
 func (o *Output) Page() wire.Page {
 	return wire.Page{Writer: o.Writer, Paint: o.Style.paint, Width: o.Width}
 }
 
-// JSON gives the output to JSON that passes bytes of a session on. On a terminal they are escaped.
+// JSON returns the output for JSON that contains bytes of a session. On a terminal, they are escaped.
 func (o *Output) JSON() io.Writer {
 	if o.Width > 0 {
 		return wire.Escaped(o)
@@ -61,12 +61,12 @@ func (o *Output) JSON() io.Writer {
 	return o
 }
 
-// When is a time as people say it on a terminal. In a pipe it is absolute and sorts.
+// When formats a time relative to now on a terminal. In a pipe it is absolute and can be sorted.
 func (o *Output) When(t time.Time) string {
 	if o.Width > 0 {
 		return wire.Ago(t.Local(), o.now)
 	}
-	// RFC3339 is written four times as fast as another layout.
+	// RFC3339 is formatted four times as fast as another layout.
 	if text := t.Local().AppendFormat(make([]byte, 0, len(time.RFC3339)), time.RFC3339); text[4] == '-' {
 		text[10] = ' '
 		return string(text[:16])
@@ -74,8 +74,8 @@ func (o *Output) When(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04") // a year of five digits
 }
 
-// Summary writes the last line of a list on a terminal: how many rows are shown of how many, and sums over all of them. more
-// says that there are more than total. What does not fit on the line is left out.
+// Summary writes the last line of a list on a terminal: how many rows are shown of how many, and sums over all of them. more means that
+// there are more than total. What does not fit on the line is omitted.
 func (o *Output) Summary(shown, total int, more bool, one, many string, sums ...string) {
 	if o.Width == 0 || total == 0 {
 		return
@@ -100,8 +100,7 @@ func (o *Output) Summary(shown, total int, more bool, one, many string, sums ...
 	fmt.Fprintln(o, o.Style.Dim(text))
 }
 
-// Page runs write with stdout, on a terminal through the user's pager. A closed pipe is not an error: it is what
-// 'treeline show | head' does.
+// Page calls write with stdout or, on a terminal, with the user's pager. A closed pipe is not an error, as in 'treeline show | head'.
 func (c *Console) Page(ctx context.Context, write func(out *Output) error) error {
 	cmd := c.pager()
 	if cmd == nil {
@@ -111,7 +110,7 @@ func (c *Console) Page(ctx context.Context, write func(out *Output) error) error
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil { // without a pager, the text itself
+	if err != nil { // without a pager, print the text itself
 		return c.Print(write)
 	}
 	c.paging.Store(true)
@@ -125,7 +124,7 @@ func (c *Console) Page(ctx context.Context, write func(out *Output) error) error
 	return err
 }
 
-// PageLong runs write with stdout. With ask set, what is longer than the terminal goes through the pager.
+// PageLong calls write with stdout. With ask, output that is longer than the terminal goes to the pager.
 func (c *Console) PageLong(ctx context.Context, ask bool, write func(out *Output) error) error {
 	_, lines, isTerminal := size(c.Stdout)
 	if !ask || !isTerminal || c.NoPager {
@@ -139,7 +138,7 @@ func (c *Console) PageLong(ctx context.Context, ask bool, write func(out *Output
 		}
 		return err
 	}
-	if bytes.Count(text.Bytes(), []byte{'\n'}) < lines { // the prompt takes a line
+	if bytes.Count(text.Bytes(), []byte{'\n'}) < lines { // the prompt needs a line, too
 		return c.Print(again)
 	}
 	return c.Page(ctx, again)
@@ -148,10 +147,10 @@ func (c *Console) PageLong(ctx context.Context, ask bool, write func(out *Output
 // IsPaging reports whether a pager has the terminal.
 func (c *Console) IsPaging() bool { return c.paging.Load() }
 
-// Print runs write with stdout.
+// Print calls write with stdout.
 func (c *Console) Print(write func(out *Output) error) error { return c.printTo(c.Stdout, write) }
 
-// printTo runs write with a buffer around w, which is stdout or leads there, and flushes it.
+// printTo calls write with a buffer for w, which is stdout or leads there, and flushes it.
 func (c *Console) printTo(w io.Writer, write func(out *Output) error) error {
 	width, _ := Width(c.Stdout)
 	out := &Output{Writer: bufio.NewWriterSize(w, 64<<10), Style: c.style(), Width: cmp.Or(c.Columns, width), now: c.Now()}
@@ -165,7 +164,7 @@ func (c *Console) printTo(w io.Writer, write func(out *Output) error) error {
 	return err
 }
 
-// pager gives the pager. It is nil if the user wants none, or stdout is not a terminal.
+// pager returns the pager. It is nil if the user wants none, or stdout is not a terminal.
 func (c *Console) pager() *exec.Cmd {
 	if _, isTerminal := Width(c.Stdout); !isTerminal || c.NoPager {
 		return nil
@@ -176,7 +175,7 @@ func (c *Console) pager() *exec.Cmd {
 	case name == "cat" || set && name == "" || c.Getenv("TERM") == "dumb":
 		return nil
 	case name != "" && runtime.GOOS != "windows":
-		cmd = exec.Command("sh", "-c", name) // it may have arguments
+		cmd = exec.Command("sh", "-c", name) // name may have arguments
 	case name != "":
 		fields := strings.Fields(name)
 		cmd = exec.Command(fields[0], fields[1:]...)
@@ -189,14 +188,14 @@ func (c *Console) pager() *exec.Cmd {
 	}
 	cmd.Stdout, cmd.Stderr = c.Stdout, c.Stderr
 	cmd.Env = os.Environ()
-	if c.Getenv("LESS") == "" { // for PAGER=less: colours, and no paging of what fits
+	if c.Getenv("LESS") == "" { // for PAGER=less: colours, and no paging of output that fits
 		cmd.Env = append(cmd.Env, "LESS=FRX")
 	}
 	return cmd
 }
 
-// ClosedPipe reports whether the reader of the output has gone away. On Unix, SIGPIPE ends the program first unless the
-// output is a pager.
+// ClosedPipe reports whether the reader of the output has gone away. On Unix, SIGPIPE ends the program before that, unless the output is a
+// pager.
 func ClosedPipe(err error) bool {
 	const errorBrokenPipe, errorNoData = syscall.Errno(109), syscall.Errno(232) // of Windows
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {

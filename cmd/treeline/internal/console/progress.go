@@ -14,14 +14,13 @@ type Progress struct {
 	c     *Console
 	what  string
 	width int
-	// bytes were read of ofBytes; 0 if only files are counted.
+	// bytes of ofBytes have been read; 0 if only files are counted.
 	bytes, ofBytes int64
 	on             bool
 	next           time.Time
 }
 
-// Progress starts an operation over files. Nothing is shown if it ends soon, or if stderr is not a terminal
-// that can erase a line.
+// Progress starts an operation on files. Nothing is shown if it ends soon, or if stderr is not a terminal that can erase a line.
 func (c *Console) Progress(what string) *Progress {
 	width, isTerminal := Width(c.Stderr)
 	return &Progress{
@@ -30,7 +29,7 @@ func (c *Console) Progress(what string) *Progress {
 	}
 }
 
-// At reports that n files of so many are done.
+// At shows that n of total files are done.
 func (p *Progress) At(n, total int) {
 	p.Show(func() string {
 		line := fmt.Sprintf("%s %s of %s", p.what, wire.Number(int64(n)), wire.Count(total, "file", "files"))
@@ -41,7 +40,7 @@ func (p *Progress) At(n, total int) {
 	})
 }
 
-// Show shows a line if it is time to.
+// Show shows a line if enough time has passed.
 func (p *Progress) Show(text func() string) {
 	if !p.on {
 		return
@@ -54,7 +53,7 @@ func (p *Progress) Show(text func() string) {
 	}
 }
 
-// Read is At for files of which bytes are counted as well, since one may be larger than all others together.
+// Read is At for files whose bytes are counted, too, since one file may be larger than all others together.
 func (p *Progress) Read(n, total int, bytes, ofBytes int64) {
 	p.bytes, p.ofBytes = bytes, ofBytes
 	p.At(n, total)

@@ -1,27 +1,27 @@
 package console
 
-// On a narrow terminal the least important boxes of a line are left out first, then texts are cut. An id is never cut:
-// if nothing else is left, the line is too long.
+// On a narrow terminal, the least important boxes of a line are dropped first, then texts are cut. An id is never cut: if nothing else is
+// left, the line is too long.
 
-// box is something on a line.
+// box is a piece of a line.
 type box struct {
-	width int // what it would take and, after squeeze, what it gets: 0 if it is left out
-	least int // what it can be cut to, 0 if it cannot be cut
-	drop  int // when it is left out: 1 goes first, 0 stays
+	width int // preferred width; squeeze changes it to the width it gets, 0 if it is dropped
+	least int // least width to which it can be cut; 0 if it cannot be cut
+	drop  int // when it is dropped: 1 first, 0 never
 }
 
 // The least widths of texts.
 const (
 	LeastProject = 12 // of a column that is worth having
 	LeastTitle   = 16 // of a column that is worth having
-	Fewest       = 8  // of what can still be read
+	Fewest       = 8  // of a text that is still readable
 )
 
-// gap is between two columns.
+// gap is the space between two columns.
 const gap = "  "
 
-// squeeze makes boxes fit into so many columns. Those that can be cut share what the others leave. The last of them
-// gets the most, since titles say more than projects.
+// squeeze makes boxes fit into a number of columns. Boxes that can be cut share the space that the others leave. The last of them gets the
+// most, since titles say more than projects.
 func squeeze(list []box, columns int) {
 	for need(list, false) > columns {
 		drop := -1
@@ -39,7 +39,7 @@ func squeeze(list []box, columns int) {
 	if over <= 0 {
 		return
 	}
-	room, after, last := -over, 0, 0 // after: the least that later boxes need
+	room, after, last := -over, 0, 0 // after is the least width of the later boxes
 	for i, b := range list {
 		if b.width > 0 && b.least > 0 {
 			room, after, last = room+b.width, after+min(b.width, b.least), i
@@ -60,7 +60,7 @@ func squeeze(list []box, columns int) {
 	}
 }
 
-// need is the width of boxes with their gaps, whole or cut as far as possible.
+// need returns the width of boxes with their gaps, either whole or cut as far as possible.
 func need(list []box, whole bool) (n int) {
 	for _, b := range list {
 		switch {

@@ -2,14 +2,14 @@ package console
 
 import "github.com/treeline-dev/treeline/wire"
 
-// Style marks text on a terminal. The zero value marks nothing.
+// Style styles text on a terminal. The zero value leaves it plain.
 type Style struct{ On bool }
 
 // ColorWords are the values of --color.
 var ColorWords = []string{"auto", "always", "never"}
 
-// style gives the marks for stdout. --color decides, then NO_COLOR, then CLICOLOR_FORCE; otherwise a terminal has colours
-// unless it is dumb or CLICOLOR is 0.
+// style returns the style for stdout. --color decides, then NO_COLOR, then CLICOLOR_FORCE; otherwise a terminal has colours unless it is
+// dumb or CLICOLOR is 0.
 func (c *Console) style() Style {
 	_, isTerminal := Width(c.Stdout)
 	force := c.Getenv("CLICOLOR_FORCE")
@@ -24,7 +24,7 @@ func (c *Console) style() Style {
 	return Style{On: isTerminal && c.Getenv("TERM") != "dumb" && c.Getenv("CLICOLOR") != "0"}
 }
 
-// Mark gives a text an SGR parameter.
+// Mark applies an SGR parameter to a text.
 func (s Style) Mark(code, text string) string {
 	if !s.On || text == "" {
 		return text
@@ -40,23 +40,23 @@ var codes = map[wire.Style]string{
 
 func (s Style) paint(style wire.Style, text string) string { return s.Mark(codes[style], text) }
 
-// Bold marks what matters most.
+// Bold is for what matters most.
 func (s Style) Bold(t string) string { return s.Mark("1", t) }
 
-// Dim marks what matters least.
+// Dim is for what matters least.
 func (s Style) Dim(t string) string { return s.Mark("2", t) }
 
-// Red marks what is wrong.
+// Red is for what is wrong.
 func (s Style) Red(t string) string { return s.Mark("31", t) }
 
-// Yellow marks ids.
+// Yellow is for ids.
 func (s Style) Yellow(t string) string { return s.Mark("33", t) }
 
-// Cyan marks times and names.
+// Cyan is for times and names.
 func (s Style) Cyan(t string) string { return s.Mark("36", t) }
 
-// Colours reports whether the terminal program has colours. It does not ask where standard output leads: 'treeline pick' draws
-// on the terminal although its output is read by a program.
+// Colours reports whether the terminal program uses colours. It does not depend on standard output: 'treeline pick' draws on the terminal
+// although its output is a pipe.
 func (c *Console) Colours() bool {
 	switch {
 	case c.Color == "always":

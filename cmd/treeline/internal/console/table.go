@@ -14,10 +14,10 @@ import (
 // A Column is one column of a table.
 type Column struct {
 	Name  string
-	Right bool                // aligned to the right: numbers
-	Path  bool                // cut at the front: the end of a path matters
-	Mark  func(string) string // nil for none; applied after cutting and filling, so that escape sequences are never cut or counted
-	// Least is the width that texts can be cut to, Drop when the column is left out of a narrow line; see box.
+	Right bool                // aligned to the right, for numbers
+	Path  bool                // cut at the front, since the end of a path matters
+	Mark  func(string) string // may be nil; applied after cutting and filling, so that escape sequences are never cut or counted
+	// Least is the least width to which texts are cut. Drop says when the column is dropped from a narrow line; see box.
 	Least, Drop int
 
 	cells cells
@@ -30,12 +30,12 @@ type cell struct {
 	width int
 }
 
-// cells are those of a column, as bytes: a list may have a hundred thousand rows, and their strings would be most of its memory. They are
-// added at one end and taken at the other.
+// cells is a queue of a column's cells, stored as bytes: a list may have a hundred thousand rows, whose strings would take most of its
+// memory.
 type cells struct {
-	pages []string // of each cell its width, its length and its text
+	pages []string // for each cell its width, its length and its text
 	last  []byte   // the page that is being filled
-	first string   // the rest of the one that is being taken
+	first string   // the rest of the page that is being read
 }
 
 // pageOfCells is the size of a page.
@@ -79,7 +79,7 @@ func (c *cells) number() int {
 // A Table is text in aligned columns.
 type Table []Column
 
-// Add takes one cell for each column and measures it.
+// Add adds a row, one cell for each column, and measures it.
 func (t Table) Add(texts ...string) {
 	for i := range t {
 		c := &t[i]
@@ -89,7 +89,7 @@ func (t Table) Add(texts ...string) {
 	}
 }
 
-// fit leaves out columns and cuts texts until the table has the width of the terminal. Numbers and ids are never cut.
+// fit drops columns and cuts texts until the table is as wide as the terminal. It never cuts numbers and ids.
 func (t Table) fit(columns int) Table {
 	list := make([]box, len(t))
 	for i := range t {
@@ -97,7 +97,7 @@ func (t Table) fit(columns int) Table {
 	}
 	squeeze(list, columns)
 	var kept Table
-	spare := 0 // gained where a path was cut between two names
+	spare := 0 // columns gained because a path was cut between two names
 	for i, c := range t {
 		if list[i].width == 0 {
 			continue
@@ -130,7 +130,7 @@ func (c *Column) shorten(width int) {
 	c.cells = short
 }
 
-// Write prints the names of the columns and the rows, as wide as the terminal. Lines do not end in blanks.
+// Write prints the names of the columns and the rows, at most as wide as the terminal. Lines have no trailing blanks.
 func (t Table) Write(out *Output) {
 	if out.Width > 0 {
 		t = t.fit(out.Width)
@@ -169,13 +169,13 @@ func (t Table) cell(out *Output, i int, c cell, mark func(string) string) {
 	out.WriteString(gap)
 }
 
-// Dash stands for an empty cell.
+// Dash returns "-" for an empty cell.
 func Dash(s string) string { return cmp.Or(s, "-") }
 
-// Folder is a path in a cell.
+// Folder formats a path for a cell.
 func Folder(path, home string) string { return Dash(wire.Tilde(screen.OneLine(path, 0), home)) }
 
-// Line writes one row without names and alignment, as wide as the terminal. Empty texts are left out.
+// Line writes one row without names and alignment, at most as wide as the terminal. It omits empty texts.
 func (t Table) Line(out *Output, indent string, texts ...string) {
 	t.Add(texts...)
 	if out.Width > 0 {
@@ -194,7 +194,7 @@ func (t Table) Line(out *Output, indent string, texts ...string) {
 	fmt.Fprintln(out, indent+strings.Join(words, gap))
 }
 
-// Align joins the cells of each row so that columns begin at the same place.
+// Align joins the cells of each row with aligned columns.
 func Align(rows [][]string) []string {
 	var widths []int
 	for _, row := range rows {

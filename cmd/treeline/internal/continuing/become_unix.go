@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline"
 )
 
-// become replaces this process by an agent: the terminal, signals and the exit code are the agent's.
+// become replaces this process with an agent, which gets the terminal and the signals, and sets the exit code.
 func become(_ context.Context, path string, c treeline.ResumeCommand) error {
 	if c.Dir != "" {
 		if err := os.Chdir(c.Dir); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline"
 )
 
-// become runs an agent until it ends, since a process cannot be replaced here.
+// become runs an agent until it ends, because Windows cannot replace a process.
 func become(ctx context.Context, path string, c treeline.ResumeCommand) error {
 	cmd := exec.CommandContext(ctx, path, c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, append(os.Environ(), c.Env...)

@@ -21,8 +21,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Convert makes a new session. A line on stderr sums up what was lost, --report and --json list it. The exit
-// code is 0 even with losses.
+// Convert makes a new session. A line on stderr sums up the losses; --report and --json list them. The exit code is 0 even with losses.
 func Convert(a *cli.App) *cobra.Command {
 	var dialectName, toName, leaf, out, reportPath string
 	var force bool
@@ -83,8 +82,8 @@ func Convert(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// convertTo only reads the source: an old version is migrated in memory. next is the command that continues the new session, ""
-// where its agent would not find it.
+// convertTo only reads the source: an old version is migrated in memory. next is the command that continues the new session, or "" if its
+// agent would not find it.
 func convertTo(ctx context.Context, a *cli.App, ref, dialectName, toName, leaf, out string) (none convert.Report, next string, err error) {
 	s, err := a.WriteStore()
 	if err != nil {
@@ -116,14 +115,14 @@ func convertTo(ctx context.Context, a *cli.App, ref, dialectName, toName, leaf, 
 		return none, "", elsewhere(sameFamily(err), opt)
 	}
 	if archived := backend.Scheme(sess.Path()) != ""; archived {
-		next = "treeline resume " + sess.Path() // its agent knows files only
+		next = "treeline resume " + sess.Path() // its agent finds sessions only as files
 	} else if c, err := s.ResumeCommand(ctx, sess, treeline.ResumeOptions{}); err == nil {
 		next = wire.ShellLine(c.Dir, c.Env, c.Args)
 	}
 	return r, next, sess.Close()
 }
 
-// sameFamily names the flag that helps if another agent of the same family may have written the session.
+// sameFamily adds the flag that helps if another agent of the same family may have written the session.
 func sameFamily(err error) error {
 	var same *convert.SameError
 	if !errors.As(err, &same) || same.Other == nil {
@@ -132,7 +131,7 @@ func sameFamily(err error) error {
 	return fmt.Errorf("%w: --dialect %s", err, same.Other.Name())
 }
 
-// elsewhere says what helps if the agent's sessions are in a database, and the folder of -o cannot have one.
+// elsewhere adds advice if the agent keeps its sessions in a database, which the folder of -o cannot have.
 func elsewhere(err error, opt convert.Options) error {
 	_, housed := opt.To.Layout().(dialect.Housed)
 	if housed && opt.Dir != "" && (errors.Is(err, backend.ErrName) || errors.Is(err, backend.ErrReadOnly)) {
@@ -141,7 +140,7 @@ func elsewhere(err error, opt convert.Options) error {
 	return err
 }
 
-// outcome sums up in one line what was not converted, "" if everything was.
+// outcome sums up on one line what was not converted. It returns "" if everything was.
 func outcome(r convert.Report) string {
 	var lines, spacing, tasks int
 	migrated := false
@@ -180,7 +179,7 @@ func outcome(r convert.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// unseen says what the model saw before and does not see any more, or sees now.
+// unseen describes what the model no longer sees, and what it sees only now.
 func unseen(before, after convert.View) (parts []string) {
 	less := func(lost int, one, more string) {
 		if lost > 0 {
@@ -196,7 +195,7 @@ func unseen(before, after convert.View) (parts []string) {
 	return parts
 }
 
-// kindsOf lists the kinds of the entries that became something, each with its number, in parentheses.
+// kindsOf lists, in parentheses, the kinds of the entries with that outcome and their number.
 func kindsOf(r convert.Report, became convert.Became) string {
 	var kinds []string
 	entries := map[string]map[session.EntryID]bool{}
@@ -209,7 +208,7 @@ func kindsOf(r convert.Report, became convert.Became) string {
 			kinds = append(kinds, l.Kind)
 		}
 		for _, id := range l.Entries {
-			entries[l.Kind][id] = true // one entry may differ in several places
+			entries[l.Kind][id] = true // an entry may have several losses
 		}
 	}
 	if len(kinds) == 0 {
@@ -221,14 +220,14 @@ func kindsOf(r convert.Report, became convert.Became) string {
 	return " (" + strings.Join(kinds, ", ") + ")"
 }
 
-// openReport opens the file of --report before anything is converted: if it cannot be written, nothing is. save writes the report;
-// until then an earlier report stays. drop is for a conversion that failed, and removes a file that is new.
+// openReport opens the file of --report before anything is converted, so that nothing is converted if it cannot be written. save writes the
+// report; until then, an earlier report is kept. drop removes a new file after a failed conversion.
 func openReport(ctx context.Context, a *cli.App, path string, force bool) (save func(wire.Conversion) error, drop func() error, err error) {
 	nothing := func() error { return nil }
 	switch {
 	case path == "":
 		return func(wire.Conversion) error { return nil }, nothing, nil
-	case isStdout(a, path): // opened again, it would be written over by what is printed
+	case isStdout(a, path): // opened again, it would be overwritten by the output
 		return func(c wire.Conversion) error { return wire.Write(a.Stdout, c) }, nothing, nil
 	}
 	if err := checkReport(ctx, a, path, force); err != nil {
@@ -267,11 +266,11 @@ func isStdout(a *cli.App, path string) bool {
 	return err == nil && os.SameFile(own, there)
 }
 
-// checkReport refuses to write a report over a file that has content, unless force is set, and over a session in any case.
-// Pipes and devices have nothing to lose.
+// checkReport refuses to overwrite a file with content, unless force is set, and refuses to overwrite a session in any case. Pipes and
+// devices have nothing to lose.
 func checkReport(ctx context.Context, a *cli.App, path string, force bool) error {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil // opening it tells what is wrong
+		return nil // opening it reports the error
 	}
 	if !force {
 		return fmt.Errorf("--report: %s: %w", path, export.ErrExists)

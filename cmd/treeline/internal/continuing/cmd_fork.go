@@ -49,7 +49,7 @@ func Fork(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// fork opens the source for the entry's id and the directory; the library opens it again.
+// fork opens the source to resolve the entry's id and the directory; the library opens it again.
 func fork(ctx context.Context, a *cli.App, ref, cwd, at string, w store.WriteOptions) (*store.Session, error) {
 	s, path, err := a.Target(ctx, ref)
 	if err != nil {
@@ -62,9 +62,9 @@ func fork(ctx context.Context, a *cli.App, ref, cwd, at string, w store.WriteOpt
 	defer old.Close()
 	opt := store.CreateOptions{CWD: cwd, Write: w}
 	if cwd == "" {
-		opt.CWD, opt.Write.Force = old.CWD(), true // the directory may be gone
+		opt.CWD, opt.Write.Force = old.CWD(), true // the directory may no longer exist
 	}
-	// A copy of a session outside the agents' folders stays beside it.
+	// A copy of a session outside the agents' folders is placed next to it.
 	if cwd == "" || !cli.InSource(s, path, func(place.Source, string) bool { return true }) {
 		opt.Dir = old.Dir()
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// fetch copies a session of the archive to this machine, into the place of its agent, and gives the path of the copy. From
-// then on the command works on this machine. A working directory that is not here is replaced by the one of the command.
+// fetch copies a session of the archive to the place of its agent on this machine, and returns the path of the copy. From then on, the
+// command works on this machine. If the working directory does not exist here, that of the command takes its place.
 func fetch(ctx context.Context, a *cli.App, ref, dialectName string, w store.WriteOptions) (path string, err error) {
 	far, err := a.WriteStore()
 	if err != nil {
@@ -99,7 +99,7 @@ func Resume(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// installed says whether a program can be started.
+// installed returns an error if a program cannot be started.
 func installed(program string) error {
 	if _, err := exec.LookPath(program); err != nil {
 		return fmt.Errorf("%s is not installed: it is not in PATH; nothing was written", program)
@@ -107,14 +107,14 @@ func installed(program string) error {
 	return nil
 }
 
-// resume finds the session and the entry, and asks the library.
+// resume finds the session and the entry, and calls the library.
 func resume(ctx context.Context, a *cli.App, ref, source, in, leaf string, opt treeline.ResumeOptions) (none treeline.ResumeCommand, err error) {
 	if a.Archive != "" {
 		if ref, err = fetch(ctx, a, ref, source, opt.Write); err != nil {
 			return none, err
 		}
 	}
-	open := a.Store // without a leaf or another agent nothing is written
+	open := a.Store // without a leaf and another agent, nothing is written
 	if in != "" || leaf != "" {
 		open = func(...string) (*treeline.Store, error) { return a.WriteStore() }
 	}
@@ -143,7 +143,7 @@ func resume(ctx context.Context, a *cli.App, ref, source, in, leaf string, opt t
 	return c, sameFamily(err)
 }
 
-// Start continues a session in its agent, which takes the place of this program.
+// Start continues a session in its agent, which replaces this program.
 func Start(ctx context.Context, a *cli.App, ref string) error {
 	c, err := resume(ctx, a, ref, "", "", "", treeline.ResumeOptions{Ready: installed})
 	if err != nil {
@@ -152,7 +152,7 @@ func Start(ctx context.Context, a *cli.App, ref string) error {
 	return resumed(ctx, a, c, true)
 }
 
-// resumed tells what was done, and prints or starts the command.
+// resumed reports what was done, and prints or runs the command.
 func resumed(ctx context.Context, a *cli.App, c treeline.ResumeCommand, start bool) error {
 	switch {
 	case c.Report != nil:
@@ -184,7 +184,7 @@ func resumed(ctx context.Context, a *cli.App, c treeline.ResumeCommand, start bo
 	if err != nil {
 		return fmt.Errorf("%s: %w", screen.Clean(c.Args[0]), err)
 	}
-	return errors.Join(a.End(), become(ctx, path, c)) // the program takes the place of this one
+	return errors.Join(a.End(), become(ctx, path, c)) // the agent replaces this program
 }
 
 func resumeJSON(c treeline.ResumeCommand) wire.Resume {

@@ -121,8 +121,8 @@ func historyOptions(a *cli.App, db string) (history.Options, *console.Progress, 
 	}, show, err
 }
 
-// searchHistory searches prompts and prints them. Where they were used may take reading all sessions, so that only the flags
-// that need it ask.
+// searchHistory searches prompts and prints them. Finding where they were used may require reading all sessions, so it does this only for
+// the flags that need it.
 func searchHistory(a *cli.App, cmd *cobra.Command, f historyFlags, words []string) error {
 	ctx := cmd.Context()
 	most, err := f.Most(a, cmd)
@@ -130,7 +130,7 @@ func searchHistory(a *cli.App, cmd *cobra.Command, f historyFlags, words []strin
 		return err
 	}
 	if f.pick && !f.Given {
-		most = cli.ShownRows // the list is for a person, whatever stdout is
+		most = cli.ShownRows // the list is for a person, even if stdout is a pipe
 	}
 	opt, progress, err := historyOptions(a, f.db)
 	if err != nil {
@@ -184,7 +184,7 @@ func searchHistory(a *cli.App, cmd *cobra.Command, f historyFlags, words []strin
 	return noPrompts(a, f, strings.TrimSpace(q.Text) != "", missing)
 }
 
-// noPrompts says why there is nothing to show. Only words that are not found are an error, as in search.
+// noPrompts says why there is nothing to show. As in search, it is an error only if words were not found.
 func noPrompts(a *cli.App, f historyFlags, asked, missing bool) error {
 	switch {
 	case missing:
@@ -206,7 +206,7 @@ func noPrompts(a *cli.App, f historyFlags, asked, missing bool) error {
 	return nil
 }
 
-// usedIn says which prompts were used in a directory. Some agents resolve symbolic links, so that both names count.
+// usedIn returns a function that reports whether a prompt was used in a directory. Some agents resolve symbolic links, so both names count.
 func usedIn(ctx context.Context, places *history.Places, dir string) (func(history.Prompt) bool, error) {
 	here, err := places.In(ctx, dir)
 	if err != nil {
@@ -220,7 +220,7 @@ func usedIn(ctx context.Context, places *history.Places, dir string) (func(histo
 	return func(p history.Prompt) bool { return p.CWD == real || here(p) || there(p) }, err
 }
 
-// historyError adds what to do about the damaged history of an agent. treeline's own is rebuilt without asking.
+// historyError adds advice to the error for a damaged history of an agent. Treeline's own history is rebuilt automatically.
 func historyError(db string, err error) error {
 	switch {
 	case db == "":
@@ -232,7 +232,7 @@ func historyError(db string, err error) error {
 	return err
 }
 
-// rebuildHistory renames the old file and copies what can be read of it into a new one.
+// rebuildHistory renames the old file and copies what can be read from it into a new one.
 func rebuildHistory(ctx context.Context, a *cli.App, f historyFlags) error {
 	opt, progress, err := historyOptions(a, f.db)
 	if err != nil {
@@ -246,7 +246,7 @@ func rebuildHistory(ctx context.Context, a *cli.App, f historyFlags) error {
 	return printImport(a, report)
 }
 
-// printPrompts prints prompts in the form of the flags.
+// printPrompts prints prompts in the form that the flags select.
 func printPrompts(ctx context.Context, a *cli.App, out *console.Output, f historyFlags, list []history.Prompt, places *history.Places) error {
 	switch {
 	case a.JSON:
@@ -270,7 +270,7 @@ func printPrompts(ctx context.Context, a *cli.App, out *console.Output, f histor
 	return nil
 }
 
-// promptTable prints a line for each prompt, in a pipe with the whole prompt.
+// promptTable prints one line per prompt; in a pipe, with the whole prompt.
 func promptTable(a *cli.App, out *console.Output, list []history.Prompt) {
 	st := out.Style
 	t := console.Table{
@@ -283,11 +283,11 @@ func promptTable(a *cli.App, out *console.Output, list []history.Prompt) {
 	t.Write(out)
 }
 
-// mostPlaces limits the places of a prompt: one like "go on" may have thousands.
+// mostPlaces is the largest number of places of a prompt: one such as "go on" may have thousands.
 const mostPlaces = 100
 
-// promptPlaces prints each prompt and, below it, the entries where it was used. A prompt without a known place has the
-// time and directory of the history.
+// promptPlaces prints each prompt followed by the entries where it was used. A prompt without a known place has the time and directory of
+// the history.
 func promptPlaces(ctx context.Context, a *cli.App, out *console.Output, list []history.Prompt, places *history.Places) error {
 	st := out.Style
 	for _, p := range list {
@@ -321,15 +321,14 @@ func promptsJSON(ctx context.Context, out *console.Output, list []history.Prompt
 	})
 }
 
-// pick prints a numbered list on stderr, reads a number from stdin and prints only that prompt on stdout, for a key
-// binding.
+// pick prints a numbered list on stderr, reads a number from stdin and prints only that prompt on stdout, for a key binding.
 func pick(ctx context.Context, a *cli.App, list []history.Prompt) error {
 	width, _ := console.Width(a.Stderr)
 	if width == 0 {
 		width = 80
 	}
 	digits := len(strconv.Itoa(len(list)))
-	for i := len(list) - 1; i >= 0; i-- { // the newest next to the question
+	for i := len(list) - 1; i >= 0; i-- { // the newest is next to the question
 		fmt.Fprintf(a.Stderr, "%*d  %s\n", digits, i+1, screen.OneLine(list[i].Text, width-digits-2))
 	}
 	line := strings.TrimSpace(askLine(a, fmt.Sprintf("1 to %d, or nothing: ", len(list))))
@@ -344,8 +343,8 @@ func pick(ctx context.Context, a *cli.App, list []history.Prompt) error {
 	return err
 }
 
-// askLine asks for a line; the end of the input is an empty one. A key binding runs while the shell has its own terminal
-// mode, without echo and line editing, so that the mode is set here.
+// askLine asks for a line; at the end of the input, the line is empty. While a key binding runs, the shell has set a terminal mode of its
+// own, without echo and line editing, so the mode is changed here.
 func askLine(a *cli.App, question string) string {
 	f, ok := a.Stdin.(*os.File)
 	if ok && term.IsTerminal(int(f.Fd())) {

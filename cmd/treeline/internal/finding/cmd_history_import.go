@@ -66,8 +66,8 @@ func historyAddCommand(a *cli.App) *cobra.Command {
 // longestAdded is the length limit of a prompt, in bytes.
 const longestAdded = 1 << 20
 
-// historyImportCommand brings the history up to date. An interrupted import prints its report, too: what was read is
-// kept, and the next import continues from there.
+// historyImportCommand brings the history up to date. An interrupted import prints its report, too: what was read is kept, and the next
+// import continues there.
 func historyImportCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
@@ -95,7 +95,7 @@ func historyImportCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// printImport prints the report of an import. Files that are not sessions do not fail it.
+// printImport prints the report of an import. Files that are not sessions do not make it fail.
 func printImport(a *cli.App, r history.Report) error {
 	read := wire.Count(r.Sessions, "session", "sessions")
 	if r.Histories > 0 {

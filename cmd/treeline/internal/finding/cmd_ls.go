@@ -21,14 +21,14 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// filterFlags choose sessions. An empty one matches everything.
+// filterFlags select sessions. An empty one selects all.
 type filterFlags struct {
 	cli.SpanFlags
 	source, model, title string
 	has                  []string
 }
 
-// add describes --since and --until with what they choose.
+// add adds the flags. since and until describe what --since and --until select.
 func (f *filterFlags) add(cmd *cobra.Command, since, until string) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.source, "source", "", "only sessions of the dialect or folder `NAME`; see 'treeline sources'")
@@ -46,7 +46,7 @@ type lsFlags struct {
 	tree          bool
 }
 
-// Ls lists sessions. An empty list has exit code 0; stderr says why it is empty.
+// Ls lists sessions. For an empty list the exit code is 0; stderr says why it is empty.
 func Ls(a *cli.App) *cobra.Command {
 	var f lsFlags
 	cmd := &cobra.Command{
@@ -78,7 +78,7 @@ func Ls(a *cli.App) *cobra.Command {
 // HasWords are the values of --has: those of index.ParseHas, and "run", which is not a property of the session itself.
 var HasWords = []string{"label", "branch", "compaction", "problem", "blob", "run"}
 
-// filter checks the flags and turns them into a filter of the store.
+// filter checks the flags and converts them to a filter of the store.
 func (f *filterFlags) filter(now time.Time) (filter treeline.Filter, err error) {
 	filter = treeline.Filter{Source: f.source, Model: f.model, Title: f.title}
 	for _, word := range f.has {
@@ -95,8 +95,8 @@ func (f *filterFlags) filter(now time.Time) (filter treeline.Filter, err error) 
 	return filter, err
 }
 
-// ls filters the rows, takes out files that are not sessions, sorts, and applies the limit last, so that it counts what
-// is shown. Without --limit there is no pager: people look at the newest rows and type on.
+// ls filters the rows, removes files that are not sessions, sorts, and applies the limit last, so that it counts what is shown. Without
+// --limit there is no pager: people look at the newest rows and go on typing.
 func ls(a *cli.App, cmd *cobra.Command, f *lsFlags) error {
 	filter, err := f.filter(a.Now())
 	if err == nil {
@@ -181,7 +181,7 @@ func ls(a *cli.App, cmd *cobra.Command, f *lsFlags) error {
 	return err
 }
 
-// filtered is the part of a list that a filter lets through.
+// filtered returns the part of a list that passes a filter.
 func filtered(ctx context.Context, s *treeline.Store, list *listing.List, f treeline.Filter) (*listing.List, error) {
 	if f == (treeline.Filter{}) {
 		return list, nil
@@ -196,8 +196,8 @@ func filtered(ctx context.Context, s *treeline.Store, list *listing.List, f tree
 	return list.Keep(passes), nil
 }
 
-// lsList gives the list of the catalogue. A folder that is not a source needs a list of its own, which reads only the two
-// ends of each file: that is not enough for filters that count.
+// lsList returns the list of the catalogue. A folder that is not a source needs a list of its own, which reads only the beginning and end
+// of each file: that is not enough for filters by numbers.
 func lsList(ctx context.Context, a *cli.App, s *treeline.Store, f *lsFlags, filter *treeline.Filter) (*listing.List, error) {
 	d, err := cli.NamedDialect(s, f.dialect)
 	if err != nil {
@@ -228,7 +228,7 @@ func notListed(a *cli.App, filter treeline.Filter, listed, total int, bad []stri
 	}
 }
 
-// notSessions reports files that are in the place of sessions.
+// notSessions reports files in the places of sessions that are not sessions.
 func notSessions(a *cli.App, files []string) {
 	if len(files) == 0 {
 		return
@@ -241,7 +241,7 @@ func notSessions(a *cli.App, files []string) {
 	a.Notice(wire.Count(len(files), "file cannot be read as a session", "files cannot be read as sessions") + "; to see why" + more + ", run: " + check)
 }
 
-// nothingHere says what was looked for on a machine, or in an archive, without sessions, and what to do.
+// nothingHere says where a machine or an archive without sessions was searched, and what to do.
 func nothingHere(a *cli.App, s *treeline.Store) {
 	if a.Archive != "" {
 		a.Notice("there are no sessions in this archive; 'treeline push' copies those of a machine to it")
@@ -270,7 +270,7 @@ func nothingHere(a *cli.App, s *treeline.Store) {
 	}), "\n  "))
 }
 
-// NoPlaces says what was looked for if no agent has a folder on this machine.
+// NoPlaces says what was searched for if no agent has a folder on this machine.
 func NoPlaces(a *cli.App) error {
 	s, err := a.Store()
 	if err != nil {
@@ -295,7 +295,7 @@ func listJSON(out *console.Output, list *listing.List, depth []int) error {
 	})
 }
 
-// extraColumn gives the column that a list is sorted by, if the others do not show it.
+// extraColumn returns a column for what a list is sorted by, if the other columns do not show it.
 func extraColumn(by place.Order) (name string, text func(*place.Row) string) {
 	switch by {
 	case place.OrderCreated:
@@ -323,7 +323,7 @@ func extraColumn(by place.Order) (name string, text func(*place.Row) string) {
 	return "", nil
 }
 
-// listTable prints the rows as a table. The title takes the rest of the line.
+// listTable prints the rows as a table. The title has the rest of the line.
 func listTable(a *cli.App, out *console.Output, list *listing.List, depth []int, by place.Order) {
 	if list.Len() == 0 {
 		return
@@ -334,16 +334,16 @@ func listTable(a *cli.App, out *console.Output, list *listing.List, depth []int,
 		{Name: "TITLE", Least: console.LeastTitle}, {Name: "MSGS", Right: true, Drop: 3},
 		{Name: "SIZE", Right: true, Drop: 2}, {Name: "DIALECT", Mark: st.Dim, Drop: 1}, {Name: "ID", Mark: st.Yellow},
 	}
-	const last = 6 // the column that the list is sorted by is dropped last
+	const last = 6 // the sort column is dropped last
 	if i, ok := map[place.Order]int{place.OrderProject: 1, place.OrderMessages: 3, place.OrderSize: 4}[by]; ok {
 		t[i].Drop = last
 	}
-	const before = 3 // the extra column comes after so many
+	const before = 3 // number of columns before the extra one
 	name, extra := extraColumn(by)
 	if extra != nil {
 		t = slices.Insert(t, before, console.Column{Name: name, Right: true, Drop: last})
 	}
-	// In an archive, where sessions of several machines are: which one matters more than how large a session is.
+	// In an archive with sessions of several machines, the machine matters more than the size of a session.
 	origin := list.FromOrigins()
 	if origin {
 		t = slices.Insert(t, 1, console.Column{Name: "ORIGIN", Mark: st.Dim, Drop: 4})
@@ -372,7 +372,7 @@ func listTable(a *cli.App, out *console.Output, list *listing.List, depth []int,
 	t.Write(out)
 }
 
-// rowSums are the sums of all rows of a list, for its last line.
+// rowSums returns the sums over all rows of a list, for its last line.
 func rowSums(rows *listing.List, tasks int) []string {
 	messages, size, tokens, cost, counted := 0, int64(0), int64(0), 0.0, true
 	for i := range rows.Len() {
@@ -386,7 +386,7 @@ func rowSums(rows *listing.List, tasks int) []string {
 		}
 	}
 	var list []string
-	if counted { // otherwise only the ends of some were read
+	if counted { // otherwise some were read only in part
 		list = append(list, wire.Count(messages, "message", "messages"))
 	}
 	list = append(list, wire.Size(size))

@@ -60,7 +60,7 @@ func Pick(a *cli.App, show func(context.Context, *cli.App, tui.Options) (tui.Res
 	return cmd
 }
 
-// picked prints the choice. A session without an id is named by its file. A program gets the name as it is.
+// picked prints the choice. A session without an id is named by its file. A pipe gets the name unchanged.
 func picked(a *cli.App, c tui.Choice, path bool) error {
 	name := c.ID
 	if path || name == "" {

@@ -27,7 +27,7 @@ type searchFlags struct {
 	cli.LimitFlag
 }
 
-// Search searches all sessions and runs. Like grep it exits with 1 if nothing was found.
+// Search searches all sessions and runs. Like grep, it exits with 1 if it finds nothing.
 func Search(a *cli.App) *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
@@ -64,7 +64,7 @@ func Search(a *cli.App) *cobra.Command {
 	flags.BoolVar(&f.rank, "rank", false, "best match first (BM25) instead of newest first")
 	f.LimitFlag.Add(cmd, "hits")
 	a.AddJSON(cmd)
-	// The parser takes a query like -retry for flags.
+	// The parser takes a query such as -retry for flags.
 	cmd.SetFlagErrorFunc(func(at *cobra.Command, err error) error {
 		return cli.Misused("%w; put -- before a query that begins with a minus", cli.FlagError(at, err))
 	})
@@ -74,7 +74,7 @@ func Search(a *cli.App) *cobra.Command {
 // PartWords are the values of --in.
 var PartWords = []string{"user", "assistant", "tool", "thinking", "other", "all"}
 
-// partField gives the field of a value of --in.
+// partField returns the field for a value of --in.
 func partField(word string) (query.Field, error) {
 	field, ok := query.ParseField(word)
 	if !ok {
@@ -83,7 +83,7 @@ func partField(word string) (query.Field, error) {
 	return field, nil
 }
 
-// options checks the flags and turns them into options of the store.
+// options checks the flags and converts them to options of the store.
 func (f *searchFlags) options(now time.Time) (opt find.Options, err error) {
 	opt = find.Options{
 		Regexp: f.regexp, Case: f.exact, Source: f.source, Rank: f.rank,
@@ -119,7 +119,7 @@ func search(a *cli.App, cmd *cobra.Command, query string, f *searchFlags) error 
 	}
 	opt.Limit = most
 	if _, isTerminal := console.Width(a.Stdout); most > 0 && isTerminal && !a.JSON {
-		opt.Limit = max(most, cli.CountedRows) // to say how many there are
+		opt.Limit = max(most, cli.CountedRows) // so that the total can be shown
 	}
 	opt.Problem = a.Unread
 	s, err := a.Store()
@@ -159,7 +159,7 @@ func search(a *cli.App, cmd *cobra.Command, query string, f *searchFlags) error 
 	return err
 }
 
-// printHits prints hits as text: a line with the place, then the snippet. The reference is never cut.
+// printHits prints hits as text: a line with the place, then the snippet. It never cuts the reference.
 func printHits(out *console.Output, hits []find.Hit, home string) {
 	st := out.Style
 	for i := range hits {
@@ -190,7 +190,7 @@ func printHits(out *console.Output, hits []find.Hit, home string) {
 
 const snippetIndent = "    "
 
-// hitSpeaker says where the words of a hit come from.
+// hitSpeaker returns the source of a hit's text.
 func hitSpeaker(h *find.Hit) string {
 	switch {
 	case h.Field == query.FieldThinking:
@@ -203,7 +203,7 @@ func hitSpeaker(h *find.Hit) string {
 	return screen.OneLine(strings.ReplaceAll(h.Type, "_", " "), 40)
 }
 
-// hitPlace is the directory and title of a session, or the directory of a run.
+// hitPlace returns the directory and title of a session, or the directory of a run.
 func hitPlace(h *find.Hit, home string) string {
 	if h.Run != nil {
 		return wire.Tilde(screen.OneLine(h.Run.CWD(), 60), home)
@@ -212,12 +212,12 @@ func hitPlace(h *find.Hit, home string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
 }
 
-// marked marks what matched, in colour or with « and », and wraps the text to a width, if there is one. Marks are byte
-// offsets in the snippet. Each piece is cleaned by itself, since cleaning changes lengths.
+// marked marks the matches, in colour or with « and », and wraps the text if width is not 0. Marks are byte offsets in the snippet. Each
+// piece is cleaned separately, since cleaning changes lengths.
 func marked(st console.Style, text string, marks [][2]int, width int) []string {
 	var b strings.Builder
 	var at int
-	var cleaned [][2]int // the marks in the cleaned text
+	var cleaned [][2]int // the marks as offsets in the cleaned text
 	for _, m := range marks {
 		b.WriteString(screen.Clean(text[at:m[0]]))
 		from, word := b.Len(), screen.Clean(text[m[0]:m[1]])
@@ -237,8 +237,8 @@ func marked(st console.Style, text string, marks [][2]int, width int) []string {
 	var lines []string
 	at = 0
 	for _, line := range screen.Wrap(all, width) {
-		i := strings.Index(all[at:], line) // after the space at which the line was broken
-		if i < 0 {                         // indented; snippets are not
+		i := strings.Index(all[at:], line) // after the space where the line was broken
+		if i < 0 {                         // indented, which snippets are not
 			return []string{markLine(st, all, 0, len(all), cleaned)}
 		}
 		at += i

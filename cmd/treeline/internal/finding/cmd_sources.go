@@ -16,8 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Sources shows why a session is or is not found. Places that cannot be read are reported on stderr; the exit
-// code stays 0.
+// Sources shows why a session is found or not. Places that cannot be read are reported on stderr; the exit code is still 0.
 func Sources(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
@@ -52,7 +51,7 @@ func Sources(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// sources prints the places. The JSON has those that the table hides, too.
+// sources prints the places. The JSON also has those that the table omits.
 func sources(a *cli.App, list []place.SourceInfo, others []unread.Agent, all bool) error {
 	hidden := 0
 	err := a.Print(func(out *console.Output) error {
@@ -78,7 +77,7 @@ func sources(a *cli.App, list []place.SourceInfo, others []unread.Agent, all boo
 	return err
 }
 
-// sourcesTable prints the places as a table and returns how many it left out.
+// sourcesTable prints the places as a table and returns how many it omitted.
 func sourcesTable(a *cli.App, out *console.Output, list []place.SourceInfo, others []unread.Agent, all bool) (hidden int) {
 	st, home := out.Style, a.Home()
 	t := console.Table{
@@ -123,7 +122,7 @@ func sourcesTable(a *cli.App, out *console.Output, list []place.SourceInfo, othe
 	return hidden
 }
 
-// noneHere says that there are no sessions, and which agents were found that have some.
+// noneHere says that there are no sessions, and which agents with sessions were found.
 func noneHere(others []unread.Agent) string {
 	var names []string
 	for _, o := range others {
@@ -135,7 +134,7 @@ func noneHere(others []unread.Agent) string {
 	return "no agent that can be read has sessions here (found, cannot be read yet: " + strings.Join(names, ", ") + ")"
 }
 
-// dialectsAt names the dialects of the sessions in a place or, if it has none, the one that its agent would write.
+// dialectsAt returns the dialects of the sessions in a place or, if it is empty, the one that its agent would write.
 func dialectsAt(s place.SourceInfo) []string {
 	var names []string
 	for _, d := range s.Dialects {

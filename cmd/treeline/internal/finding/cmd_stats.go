@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// statsFlags are the filters of ls, and what to group by.
+// statsFlags are the filters of ls, and the keys to group by.
 type statsFlags struct {
 	filterFlags
 	cli.ScopeFlags
@@ -43,13 +43,13 @@ func Stats(a *cli.App) *cobra.Command {
 	f.filterFlags.add(cmd, "only messages", "only messages")
 	f.ScopeFlags.Add(cmd, "sum up")
 	cmd.Flags().Lookup("cwd").Usage = "only the sessions of the directory `DIR`"
-	_ = cmd.Flags().MarkHidden("all") // the default; fails only for an unknown flag
+	_ = cmd.Flags().MarkHidden("all") // it is the default; fails only for an unknown flag
 	cmd.Flags().StringSliceVar(&f.by, "by", nil, "print only the table by `KEY`, in full: "+strings.Join(cli.Words(usage.Keys), ", "))
 	a.AddJSON(cmd)
 	return cmd
 }
 
-// keys checks --by; nil is all.
+// keys checks --by; nil means all.
 func (f *statsFlags) keys() (keys []usage.Key, err error) {
 	for _, word := range f.by {
 		if err := cli.OneOf("by", word, cli.Words(usage.Keys)); err != nil {
@@ -100,7 +100,7 @@ func stats(a *cli.App, cmd *cobra.Command, f *statsFlags) error {
 	return err
 }
 
-// noneFound says that nothing was summed up. On a machine without sessions it says where they were looked for.
+// noneFound says that nothing was summed up. On a machine without sessions, it says where it searched for them.
 func noneFound(ctx context.Context, a *cli.App, s *treeline.Store, root string) {
 	if root == "" && a.Archive == "" {
 		if all, err := s.Catalogue(ctx, treeline.RefreshOptions{}); err == nil && len(all) == 0 {
@@ -122,7 +122,7 @@ func sumUp(ctx context.Context, a *cli.App, s *treeline.Store, opt treeline.Stat
 	return r, err
 }
 
-// mostGroups limits each list of the overview: the days to the last, the others to the first.
+// mostGroups is the length of each list in the overview: the last days, and the first groups of the others.
 const mostGroups = 10
 
 // printStats prints a table for each key. Without --by it is an overview.
@@ -163,7 +163,7 @@ func printStats(a *cli.App, out *console.Output, r treeline.Stats, keys []usage.
 	}
 }
 
-// amountWords says an amount in one line.
+// amountWords describes an amount on one line.
 func amountWords(t usage.Amount) string {
 	words := []string{
 		wire.Count(t.Sessions, "session", "sessions"), wire.Count(t.Messages, "message", "messages"),
@@ -178,8 +178,8 @@ func amountWords(t usage.Amount) string {
 // barColumns is the width of the longest bar.
 const barColumns = 20
 
-// statsTable prints the groups of one key. On a terminal bars compare their cost or, if no agent recorded any, their tokens,
-// or else their messages.
+// statsTable prints the groups of one key. On a terminal, bars compare their cost or, if no agent recorded any, their tokens or else their
+// messages.
 func statsTable(a *cli.App, out *console.Output, key usage.Key, groups []usage.Group) {
 	st, home := out.Style, a.Tilde()
 	messages := "MESSAGES"

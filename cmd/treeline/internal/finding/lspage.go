@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// lsPage is ls for an archive with an index of its own: no more sessions are asked for than are shown.
+// lsPage is ls for an archive with an index of its own: it loads only the sessions that it shows.
 func lsPage(ctx context.Context, a *cli.App, s *treeline.Store, f *lsFlags, filter treeline.Filter, project bool, most int) (err error) {
 	if project {
 		if filter.CWD, err = s.ProjectHere(ctx, filter.Source); err != nil {
@@ -56,11 +56,11 @@ func lsPage(ctx context.Context, a *cli.App, s *treeline.Store, f *lsFlags, filt
 type firstRows struct {
 	rows  []place.Row
 	all   bool // there are no more
-	total int  // of all rows, sub-agents too; -1 if these are more than cli.CountedMost
-	tasks int  // sub-agents that were left out
+	total int  // number of all rows, including sub-agents; -1 if that exceeds cli.CountedMost
+	tasks int  // number of sub-agents that were left out
 }
 
-// tasksAmong gives the paths of sub-agents whose session is in a list.
+// tasksAmong returns the paths of sub-agents whose session is in a list.
 func tasksAmong(rows []place.Row) map[string]bool {
 	tasks := map[string]bool{}
 	for i, p := range place.Parents(rows) {
@@ -71,8 +71,8 @@ func tasksAmong(rows []place.Row) map[string]bool {
 	return tasks
 }
 
-// newest gives the first rows of a list, at least so many if there are. A list that people read has no sub-agents whose session is
-// in it.
+// newest returns the first rows of a list, at least most if there are as many. For people, the list omits sub-agents whose session is in
+// it.
 func newest(ctx context.Context, a *cli.App, s *treeline.Store, filter treeline.Filter, order place.Order, most int) (l firstRows, err error) {
 	show := a.Progress("reading sessions")
 	defer show.Clear()

@@ -107,19 +107,19 @@ func checkSecrets(ctx context.Context, a *cli.App, s *treeline.Store, files []st
 
 // checked says what a check looks for: problems or secrets.
 type checked[T any] struct {
-	known     []T // before any file is read
+	known     []T // known before any file is read
 	look      func(path string) []T
 	show      func(*wire.Page, T)
 	one, many string
 }
 
-// check reads files one after the other and prints what is found, after what is already known.
+// check reads files one after the other and prints what it finds, after what is already known.
 func check[T any](ctx context.Context, a *cli.App, files []string, c checked[T]) error {
 	progress := a.Progress("checking")
 	found, done := 0, 0
 	err := a.Print(func(out *console.Output) error {
 		list, page := wire.Array{W: out}, out.Page()
-		// The first round prints what is already known, each later one what the file before it has.
+		// The first round prints what is already known; each later one prints what was found in the previous file.
 		for here := c.known; ; {
 			for _, x := range here {
 				found++
@@ -161,7 +161,7 @@ func check[T any](ctx context.Context, a *cli.App, files []string, c checked[T])
 	return nil
 }
 
-// allFiles gives the files of all sessions. What could not be listed is a problem.
+// allFiles returns the files of all sessions. Files that could not be listed are problems.
 func allFiles(ctx context.Context, s *treeline.Store) (files []string, problems []session.Problem, err error) {
 	rows, err := s.List(ctx, place.ListOptions{Problem: func(err error) {
 		path := ""
@@ -177,8 +177,8 @@ func allFiles(ctx context.Context, s *treeline.Store) (files []string, problems 
 	return files, problems, err
 }
 
-// filesIn gives the files of sessions and the logs in folders. A folder that cannot be read is a problem; a session or
-// path that does not exist is an error.
+// filesIn returns the files of sessions and the logs in folders. A folder that cannot be read is a problem; a session or path that does not
+// exist is an error.
 func filesIn(ctx context.Context, a *cli.App, s *treeline.Store, refs []string) (files []string, problems []session.Problem, err error) {
 	for _, ref := range refs {
 		info, err := os.Stat(ref)
@@ -190,7 +190,7 @@ func filesIn(ctx context.Context, a *cli.App, s *treeline.Store, refs []string) 
 			}
 			files, problems = append(files, inside...), append(problems, wrong...)
 			continue
-		// A session may be a row of a database and have no file of its name.
+		// A session may be a row of a database, so no file has its name.
 		case err != nil && cli.IsPath(ref) && !isState(s, ref):
 			return nil, nil, cli.AtPath(ref, err)
 		}
@@ -206,8 +206,8 @@ func filesIn(ctx context.Context, a *cli.App, s *treeline.Store, refs []string) 
 	return files, problems, nil
 }
 
-// logsBelow gives the logs in a folder: text files, and what else an agent keeps there as a session. Databases, images
-// and backups are left out: they are not broken sessions.
+// logsBelow returns the logs in a folder: text files, and other files that an agent keeps there as sessions. Databases, images and backups
+// are left out: they are not broken sessions.
 func logsBelow(ctx context.Context, s *treeline.Store, dir string) (files []string, problems []session.Problem, err error) {
 	b, err := s.Machine.Open(dir)
 	if err != nil {
@@ -227,12 +227,12 @@ func logsBelow(ctx context.Context, s *treeline.Store, dir string) (files []stri
 	return files, problems, nil
 }
 
-// isState reports whether an agent would keep a session under this name.
+// isState reports whether an agent would store a session under this name.
 func isState(s *treeline.Store, path string) bool {
 	return cli.InSource(s, path, func(src place.Source, name string) bool { return src.Dialect.Layout().Owns(name) })
 }
 
-// unreadable is the problem of a file that could not be read at all.
+// unreadable returns the problem of a file that could not be read at all.
 func unreadable(path string, err error) session.Problem {
 	var at *fs.PathError
 	if errors.As(err, &at) && at.Path == path {
@@ -242,7 +242,7 @@ func unreadable(path string, err error) session.Problem {
 	return session.Problem{File: path, Kind: session.ProblemUnreadable, Message: message, Advice: "nothing of it was checked"}
 }
 
-// checkFile gives the problems of one file. An interruption is not one of them.
+// checkFile returns the problems of one file. An interruption is not one of them.
 func checkFile(ctx context.Context, s *treeline.Store, path string, opt store.OpenOptions) []session.Problem {
 	sess, err := s.Open(ctx, path, opt)
 	if err != nil {

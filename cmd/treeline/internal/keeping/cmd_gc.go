@@ -12,8 +12,8 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// GC removes only with --apply. An unseen reference would mean a lost image, so anything that cannot be read, or is
-// not where it was, stops it; the exit code is then 1 even if there is nothing to remove.
+// GC removes blobs only with --apply. An unseen reference would mean a lost image, so anything that cannot be read, or is no longer where
+// it was, stops it. The exit code is then 1, even if there is nothing to remove.
 func GC(a *cli.App) *cobra.Command {
 	var opt trash.GCOptions
 	cmd := &cobra.Command{

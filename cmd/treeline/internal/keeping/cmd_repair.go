@@ -14,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Repair plans, and changes the file only with --apply. It makes only repairs that are certain to be right: an
-// orphan stays one unless --reattach is given. The exit code is 0 even if there is something to repair.
+// Repair plans a repair; with --apply, it changes the file. It makes only repairs that are certain to be right: an orphan remains one
+// unless --reattach is given. The exit code is 0 even if there is something to repair.
 func Repair(a *cli.App) *cobra.Command {
 	var (
 		apply bool
@@ -65,7 +65,7 @@ func Repair(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// printPlan prints a repair as the problem that it solves, with the action in place of the advice.
+// printPlan prints each repair as the problem that it solves, with the action instead of the advice.
 func printPlan(a *cli.App, p *repair.Plan, opt repair.Options) error {
 	return a.Print(func(out *console.Output) error {
 		if a.JSON {

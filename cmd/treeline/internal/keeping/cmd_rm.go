@@ -81,12 +81,12 @@ func Rm(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// rm finds all sessions before it moves the first, so that a misspelled name leaves them all in place. Each is opened
-// to check that it is a session: rm does not delete arbitrary files.
+// rm finds all sessions before it moves the first one, so that a misspelled name leaves all of them in place. Each one is opened to check
+// that it is a session: rm does not delete arbitrary files.
 func rm(ctx context.Context, a *cli.App, s *treeline.Store, refs []string, yes, force bool) error {
 	var paths []string
 	var about [][]string
-	needs := map[string][]string{} // paths of sessions that go on from one
+	needs := map[string][]string{} // paths of the sessions that continue each one
 	for _, ref := range refs {
 		path, err := a.Locate(ctx, s, ref)
 		if err != nil {
@@ -120,7 +120,7 @@ func rm(ctx context.Context, a *cli.App, s *treeline.Store, refs []string, yes, 
 		put = s.TrashHeld
 	}
 	for len(paths) > 0 {
-		// Sessions that go on from another one come before it.
+		// Sessions that continue another one are removed before it.
 		i := slices.IndexFunc(paths, func(path string) bool {
 			return !slices.ContainsFunc(needs[path], func(by string) bool { return slices.Contains(paths, by) })
 		})
@@ -139,7 +139,7 @@ func rm(ctx context.Context, a *cli.App, s *treeline.Store, refs []string, yes, 
 	return nil
 }
 
-// neededBy gives the paths of the sessions that go on from the one at a path.
+// neededBy returns the paths of the sessions that continue the one at a path.
 func neededBy(ctx context.Context, s *treeline.Store, d dialect.Dialect, path string) ([]string, error) {
 	l, err := s.Locate(path)
 	if err != nil {
@@ -148,9 +148,9 @@ func neededBy(ctx context.Context, s *treeline.Store, d dialect.Dialect, path st
 	return s.NeededBy(ctx, d, l)
 }
 
-// titleOf is the title of a session or, without one, the first prompt.
+// titleOf returns the title of a session or, if it has none, the first prompt.
 func titleOf(ctx context.Context, sess *store.Session) string {
-	title, _ := sess.Name() // a session without a readable title is removed without one
+	title, _ := sess.Name() // a session whose title cannot be read is removed without one
 	for p, err := range sess.Prompts(ctx) {
 		if title == "" && err == nil {
 			title = p.Text
@@ -160,7 +160,8 @@ func titleOf(ctx context.Context, sess *store.Session) string {
 	return screen.OneLine(cmp.Or(title, "(no title)"), cli.TitleColumns)
 }
 
-// confirm asks on a terminal, with what is known of each session. Elsewhere it agrees, since rm can be undone.
+// confirm asks for confirmation on a terminal, and shows what is known about each session. Elsewhere it returns true, since rm can be
+// undone.
 func confirm(a *cli.App, paths []string, about [][]string) bool {
 	if !a.Interactive() {
 		return true
@@ -180,8 +181,8 @@ func restore(ctx context.Context, a *cli.App, s *treeline.Store, id string) erro
 	return a.Say(wire.NewTrashed(t), t.From)
 }
 
-// emptyTrash deletes what has been in the trash that long. The limit is fixed before the question, so that it spares
-// what is moved to the trash meanwhile.
+// emptyTrash deletes what has been in the trash for that long. The limit is fixed before the question, so that sessions that are moved to
+// the trash meanwhile are kept.
 func emptyTrash(ctx context.Context, a *cli.App, s *treeline.Store, age time.Duration, yes bool) error {
 	before := time.Now().Add(-age)
 	items, err := s.Trashed(ctx)

@@ -6,7 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/mcp"
 )
 
-// MCP lets an agent read sessions. stdout belongs to the protocol; notices go to stderr.
+// MCP lets an agent read sessions. The protocol uses stdout; notices are written to stderr.
 func MCP(a *cli.App) *cobra.Command {
 	var opt mcp.Options
 	cmd := &cobra.Command{

@@ -14,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// RPC serves agents in other languages. stdout belongs to the protocol; logs go to stderr. Unlike other commands
-// it records which terminal uses which session, since it stands in for the agent.
+// RPC serves agents in other languages. The protocol uses stdout; logs are written to stderr. Unlike other commands, it records which
+// terminal uses which session, since it acts on behalf of the agent.
 func RPC(a *cli.App) *cobra.Command {
 	var f cli.DurableFlags
 	cmd := &cobra.Command{
@@ -31,7 +31,7 @@ func RPC(a *cli.App) *cobra.Command {
 				return err
 			}
 			write.Log = slog.New(slog.NewTextHandler(a.Stderr, nil))
-			// A client that asked for no events may never learn of it.
+			// A client that did not subscribe to events might never learn of it.
 			write.Observer = func(e store.Event) {
 				if e.Kind == store.EventHeld || e.Kind == store.EventRepaired {
 					write.Log.Warn(e.Problem.String())

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// runDiffCommand compares what was done, not bytes. It exits with 1 if the runs differ, and if they cannot be compared.
+// runDiffCommand compares what was done, not bytes. The exit code is 1 if the runs differ or cannot be compared.
 func runDiffCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff <run> <run>",

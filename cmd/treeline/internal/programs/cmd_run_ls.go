@@ -67,8 +67,8 @@ func runLsCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// sessionOfRuns gives the id of a session that has runs, or that the store knows. Runs come first: their session may be
-// in no known format.
+// sessionOfRuns returns the id of a session that has runs or that the store knows. Runs are searched first: their session may be in an
+// unknown format.
 func sessionOfRuns(ctx context.Context, a *cli.App, s *treeline.Store, ref string) (session.ID, error) {
 	if cli.IsPath(ref) {
 		sess, err := a.OpenIn(ctx, s, ref, "")
@@ -80,7 +80,7 @@ func sessionOfRuns(ctx context.Context, a *cli.App, s *treeline.Store, ref strin
 	}
 	var rows []runs.Row
 	var err error
-	if s.Paged() { // the index gives those of one session
+	if s.Paged() { // the index returns only those of one session
 		rows, err = s.Runs(ctx, runs.ListOptions{Session: session.ID(ref)})
 	} else {
 		rows, err = s.Runs(ctx, runs.ListOptions{})
@@ -110,7 +110,7 @@ func sessionOfRuns(ctx context.Context, a *cli.App, s *treeline.Store, ref strin
 	return "", cli.Ambiguous(err)
 }
 
-// runsProject gives the directory whose runs are meant here: the project, as if each run were a session.
+// runsProject returns the directory whose runs are listed by default: the project, found as if each run were a session.
 func runsProject(ctx context.Context, a *cli.App, s *treeline.Store) (string, error) {
 	if s.Paged() {
 		dir, err := s.RunsProjectHere(ctx)
@@ -132,8 +132,7 @@ func runsProject(ctx context.Context, a *cli.App, s *treeline.Store) (string, er
 	return dir, nil
 }
 
-// runLs prints a list of runs, most at most; page is set if they may go through the pager. Logs that are not runs are
-// reported on stderr.
+// runLs prints at most most runs; page reports whether they may be shown in the pager. Logs that are not runs are reported on stderr.
 func runLs(ctx context.Context, a *cli.App, s *treeline.Store, opt runs.ListOptions, most int, page bool) error {
 	opt.Problem = a.Unread
 	rows, total, err := runRows(ctx, s, opt, most)
@@ -181,8 +180,8 @@ func runLs(ctx context.Context, a *cli.App, s *treeline.Store, opt runs.ListOpti
 	return err
 }
 
-// runRows gives runs and how many there are in all, -1 if these are more than cli.CountedMost. Of an archive it gives the newest, and most
-// at most.
+// runRows returns runs and their total number, or -1 if that exceeds cli.CountedMost. Of an archive it returns only the newest, at most
+// most.
 func runRows(ctx context.Context, s *treeline.Store, opt runs.ListOptions, most int) (rows []runs.Row, total int, err error) {
 	if most > 0 && s.Paged() {
 		page, err := s.RunPage(ctx, treeline.RunPageOptions{Session: opt.Session, CWD: opt.CWD, Limit: most, TotalMost: cli.CountedMost})

@@ -62,8 +62,8 @@ func runRecordCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// record reads records until the input ends. The end of the input does not end the run: a broken pipe looks the same as
-// a crash of the agent, so that only run.end does.
+// record reads records until the input ends. The end of the input does not end the run: a broken pipe looks like a crash of the agent, so
+// only run.end does.
 func record(ctx context.Context, a *cli.App, f recordFlags) (err error) {
 	s, err := a.WriteStore()
 	if err != nil {
@@ -113,7 +113,7 @@ type recording struct {
 	refused int
 }
 
-// prepare looks up what the flags name, and opens a run to continue, before the first line is read.
+// prepare resolves what the flags name, and opens a run that is continued, before the first line is read.
 func (c *recording) prepare(ctx context.Context) error {
 	if c.f.run != "" {
 		path, err := locateRun(ctx, c.s, c.f.run)
@@ -148,13 +148,13 @@ func (c *recording) prepare(ctx context.Context) error {
 	return nil
 }
 
-// begun prints the run, before the first receipt.
+// begun prints the run before the first receipt.
 func (c *recording) begun() error {
 	h := c.r.Header()
 	return c.a.Say(wire.Recording{ID: h.RunID, Session: h.SessionID, Path: c.r.Path()}, c.r.Path())
 }
 
-// start begins the run with the header of the input, nil for a new one. A missing id and time are filled in.
+// start starts the run with the header from the input, or with a new one if it is nil. A missing id and time are filled in.
 func (c *recording) start(ctx context.Context, header []byte) error {
 	if c.opt.Header = header; header == nil {
 		c.opt.Header = fmt.Appendf(nil, `{"type":"header","schema_version":%d,"runtime":{"cwd":%s,"os":%q,"arch":%q}}`,
@@ -168,7 +168,7 @@ func (c *recording) start(ctx context.Context, header []byte) error {
 	return c.begun()
 }
 
-// line takes one line of the input. It fails if nothing more can be written.
+// line handles one line of the input. It fails if nothing more can be written.
 func (c *recording) line(ctx context.Context, line []byte) error {
 	c.n++
 	if line = bytes.TrimSpace(line); len(line) == 0 {
@@ -207,7 +207,7 @@ func (c *recording) acknowledge(w runlog.Written) error {
 	return c.a.Say(j, text)
 }
 
-// refuse reports a refused record, with --json in place of the receipt.
+// refuse reports a refused record. With --json, this takes the place of the receipt.
 func (c *recording) refuse(err error) error {
 	c.refused++
 	if c.a.JSON {

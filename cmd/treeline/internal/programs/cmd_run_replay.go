@@ -92,7 +92,7 @@ func replayLLM(ctx context.Context, a *cli.App, out *console.Output, l *runlog.L
 // serveRun plays the model until the run is used up or ctx ends. The first line on stdout is the URL, so that a script
 // can start an agent with it.
 func serveRun(ctx context.Context, a *cli.App, l *runlog.Log, addr string) error {
-	var printing error // the first error of stdout; the replay goes on without a reader
+	var printing error // the first error of stdout; the replay goes on even if nothing reads it
 	tell := func(line string, v any) {
 		err := a.Say(v, screen.OneLine(line, 0))
 		if printing == nil && !console.ClosedPipe(err) {

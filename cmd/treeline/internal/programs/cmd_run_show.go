@@ -56,7 +56,7 @@ func runShowCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// runTranscript reads messages as the agent of the run logs writes them: all run logs have that form.
+// runTranscript returns a transcript that reads messages in the form of run logs, which is the same for all of them.
 func runTranscript(out *console.Output, all bool) *wire.Transcript {
 	t := &wire.Transcript{Page: out.Page(), All: all}
 	for _, d := range treeline.Dialects() {

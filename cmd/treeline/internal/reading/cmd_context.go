@@ -23,7 +23,7 @@ func Context(a *cli.App) *cobra.Command {
 		cwd string
 		opt store.ContextOptions
 		q   requestFlags
-		// parts asks for the neutral form of all agents
+		// parts selects the form that is the same for all agents
 		parts bool
 	)
 	cmd := &cobra.Command{
@@ -67,7 +67,7 @@ func Context(a *cli.App) *cobra.Command {
 					a.Problems(problems)
 					return err
 				}
-				opt.NoBlobs = opt.NoBlobs || !a.JSON // a transcript names images and does not show them
+				opt.NoBlobs = opt.NoBlobs || !a.JSON // a transcript shows only the names of images
 				c, err := s.Context(cmd.Context(), at, opt)
 				if err != nil {
 					return err

@@ -80,8 +80,8 @@ func Serve(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// secret gives the token, "" for none. Only one place may name it. With an archive the variable has the token of a client, which must
-// not replace those of users.
+// secret returns the token, or "". It may be given in one place only. With an archive, the variable has the token of a client, which must
+// not replace the tokens of users.
 func (f *serveFlags) secret(getenv func(string) string, archived bool) (string, error) {
 	switch {
 	case f.token != "" && f.tokenFile != "":
@@ -102,7 +102,7 @@ func (f *serveFlags) secret(getenv func(string) string, archived bool) (string, 
 	return cmp.Or(f.token, getenv(cli.TokenVariable)), nil
 }
 
-// certificate gives the configuration of TLS, nil for none.
+// certificate returns the configuration of TLS, or nil.
 func (f *serveFlags) certificate() (*tls.Config, error) {
 	switch {
 	case f.cert == "" && f.key == "":
@@ -189,7 +189,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	if f.browser {
 		browse(a, url)
 	}
-	a.Patience.Store(int64(10 * time.Second)) // requests may end by themselves
+	a.Patience.Store(int64(10 * time.Second)) // time for requests to end by themselves
 	a.Endless.Store(true)
 	if err := h.Serve(ctx, l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -197,7 +197,7 @@ func serve(ctx context.Context, a *cli.App, f *serveFlags) error {
 	return nil
 }
 
-// serveArchive adds what a server of an archive has besides: the logs themselves, and users.
+// serveArchive adds what a server of an archive has in addition: the logs themselves, and users.
 func serveArchive(ctx context.Context, a *cli.App, f *serveFlags, s *treeline.Store, opt *server.Options) (err error) {
 	if a.Archive == "" {
 		if f.users {
@@ -225,7 +225,7 @@ func serveArchive(ctx context.Context, a *cli.App, f *serveFlags, s *treeline.St
 	return err
 }
 
-// alone reports whether only programs of this machine reach the server.
+// alone reports whether only programs on this machine can reach the server.
 func (f *serveFlags) alone(host string) bool {
 	public := host
 	if u, err := url.Parse(f.publicURL); err == nil && f.publicURL != "" {
@@ -234,7 +234,7 @@ func (f *serveFlags) alone(host string) bool {
 	return guard.IsLoopback(host) && guard.IsLoopback(public)
 }
 
-// served gives the options of the store: this machine, a folder, or the demo. clean is called when the store is closed.
+// served returns the options of the store: this machine, a folder, or the demo. clean is called when the store is closed.
 func served(ctx context.Context, a *cli.App, f *serveFlags) (opt treeline.Options, clean func() error, err error) {
 	opt, clean = a.Options(), func() error { return nil }
 	switch {
@@ -254,8 +254,8 @@ func served(ctx context.Context, a *cli.App, f *serveFlags) (opt treeline.Option
 	return opt, clean, err
 }
 
-// reached is the address by which clients reach the server. An address such as 0.0.0.0 cannot be reached itself: it is the first name
-// of the certificate, or this machine.
+// reached returns the address by which clients reach the server. For an address such as 0.0.0.0, which is not reachable itself, it is the
+// first name of the certificate, or this machine.
 func reached(addr, host string, certificate *x509.Certificate) string {
 	_, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
@@ -268,7 +268,7 @@ func reached(addr, host string, certificate *x509.Certificate) string {
 	return net.JoinHostPort(name, port)
 }
 
-// listenError says what to do about a port that is taken.
+// listenError adds advice to the error for a port that is in use.
 func listenError(addr string, err error) error {
 	const taken syscall.Errno = 10048 // on Windows
 	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, taken) {
@@ -278,7 +278,7 @@ func listenError(addr string, err error) error {
 	return fmt.Errorf("--addr: %w", err)
 }
 
-// announce prints the URL, alone on a line so that a script can use it, and what is served there.
+// announce prints the URL on a line of its own, so that a script can use it, and what is served there.
 func announce(ctx context.Context, a *cli.App, s *treeline.Store, url string, write, users bool) error {
 	if a.JSON {
 		return wire.Write(a.Stdout, wire.Endpoint{URL: url})
@@ -306,7 +306,7 @@ func announce(ctx context.Context, a *cli.App, s *treeline.Store, url string, wr
 	return nil
 }
 
-// browse opens the browser. That it fails is not worth ending the server.
+// browse opens the browser. A failure does not end the server.
 func browse(a *cli.App, url string) {
 	if err := cli.OpenBrowser(url); err != nil {
 		a.Notice(err.Error())

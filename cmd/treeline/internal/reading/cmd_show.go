@@ -42,7 +42,7 @@ func Show(a *cli.App) *cobra.Command {
 					t.Section()
 					return t.Path(r, path)
 				})
-				a.Problems(append(s.Tree().Problems(), r.Problems...)) // last: a pager would cover them
+				a.Problems(append(s.Tree().Problems(), r.Problems...)) // at the end, because a pager would hide them
 				return err
 			})
 		},

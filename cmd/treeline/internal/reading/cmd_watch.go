@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// watchFlags say what is watched. from and last say how much of what is already there is shown first.
+// watchFlags say what is watched. from and last say how many existing entries are shown first.
 type watchFlags struct {
 	cli.ScopeFlags
 	dialect, from string
@@ -85,7 +85,7 @@ func (w *watchFlags) check(args []string) error {
 	return nil
 }
 
-// watched is the directory whose sessions are followed, "" for all.
+// watched returns the directory whose sessions are followed, or "" for all.
 func (w *watchFlags) watched(ctx context.Context, a *cli.App, s *treeline.Store) (string, error) {
 	dir, project, err := w.Dir(a)
 	if err != nil || !project {

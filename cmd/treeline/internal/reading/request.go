@@ -23,7 +23,7 @@ type requestFlags struct {
 	maxTokens          int
 }
 
-// lastAnswer is the value of --llm without one: the agent's own interface, or the provider of the last answer.
+// lastAnswer is the value of --llm without a value: the interface of the agent, or the provider of the last answer.
 const lastAnswer = "auto"
 
 func (f *requestFlags) add(cmd *cobra.Command) {
@@ -37,8 +37,8 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 // on reports whether a request is wanted.
 func (f *requestFlags) on() bool { return f.api != "" }
 
-// rest gives the arguments without the provider: pflag leaves "anthropic" of "--llm anthropic" among them, because the flag
-// need not have a value.
+// rest returns the arguments without the provider: the flag's value is optional, so pflag leaves "anthropic" of "--llm anthropic" among the
+// arguments.
 func (f *requestFlags) rest(given []string) []string {
 	i := slices.IndexFunc(given, func(word string) bool { return slices.Contains(llm.Names(), word) })
 	if f.api != lastAnswer || i < 0 {
@@ -63,13 +63,13 @@ func (f *requestFlags) check(cmd *cobra.Command, given []string) error {
 		return cli.Misused("--max-tokens must be positive")
 	case f.on() && f.api != lastAnswer:
 		return cli.OneOf("llm", f.api, llm.Names())
-	case f.on() && len(given) > 1: // one of them was meant as the provider
+	case f.on() && len(given) > 1: // one of them was meant to be the provider
 		return cli.Misused("--llm takes %s, not %q", cli.AnyOf(llm.Names()), given[len(given)-1])
 	}
 	return nil
 }
 
-// request prints the body of a request. It is JSON with and without --json.
+// request prints the body of a request. It is JSON even without --json.
 func request(ctx context.Context, a *cli.App, s *store.Session, at session.EntryID, opt store.ContextOptions, f *requestFlags, problems *[]session.Problem) error {
 	q := treeline.RequestOptions{Model: f.model, Prompt: f.prompt, MaxTokens: f.maxTokens, Context: opt}
 	if f.api != lastAnswer {

@@ -28,7 +28,7 @@ type exportFlags struct {
 	preview, force   bool
 }
 
-// Export writes sessions for other people. It is the only command that hides something, so it says what.
+// Export writes sessions for other people. It is the only command that conceals something, so it reports what.
 func Export(a *cli.App) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
@@ -88,7 +88,7 @@ func Export(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// check completes the flags.
+// check checks the flags and sets their defaults.
 func (f *exportFlags) check(a *cli.App) error {
 	if f.format == "" {
 		f.format = strings.TrimPrefix(filepath.Ext(f.out), ".")

@@ -106,7 +106,7 @@ func pushOnce(ctx context.Context, a *cli.App, f *pushFlags, url string, opt pus
 			a.Notice(fmt.Sprintf("%v; trying again", err))
 			return
 		}
-		_ = c.end(r, opt.Redact, nil) // it has said what is wrong, and goes on
+		_ = c.end(r, opt.Redact, nil) // it has reported the problems, and goes on
 		*c = *newCopying(a, &f.copyFlags, "pushing", "pushed", url)
 	})
 	c.show.Clear()

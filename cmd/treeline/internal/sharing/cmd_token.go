@@ -17,7 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Token groups the commands for the tokens of a server. They need the database itself: no token lets a client make others.
+// Token groups the commands for the tokens of a server. They need access to the database itself: no token allows a client to create others.
 func Token(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "token",
@@ -35,7 +35,7 @@ func Token(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// bookFlag is --store of these commands.
+// bookFlag adds --store to these commands.
 func bookFlag(a *cli.App, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.Archive, "store", "", "the `URL` of the archive's database, such as postgres://host/db")
 	a.AddJSON(cmd)
@@ -83,7 +83,7 @@ func tokenAddCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// expiry reads when a token is no longer good: a time, or how long from now. A day is included.
+// expiry parses when a token expires: a time, or a duration from now. A date includes the whole day.
 func expiry(text string, now time.Time) (time.Time, error) {
 	until, err := wire.ParseWhen(text, now, true)
 	if age, e := wire.ParseAge(text); e == nil {
@@ -117,7 +117,7 @@ func addToken(ctx context.Context, a *cli.App, b access.Book, g access.Grant) er
 	return nil
 }
 
-// allows says in words what a token allows.
+// allows describes what a token allows.
 func allows(g *access.Grant) string {
 	words := []string{"reads"}
 	if g.Write {
@@ -137,7 +137,7 @@ func allows(g *access.Grant) string {
 	return strings.Join(words, ", ")
 }
 
-// at is a machine after a user.
+// at returns the machine as it is shown after a user.
 func at(machine string) string {
 	if machine == "" {
 		return ""
@@ -207,7 +207,7 @@ func printTokens(ctx context.Context, a *cli.App, list []access.Grant) error {
 	return err
 }
 
-// moment is a time in a table.
+// moment formats a time for a table.
 func moment(out *console.Output, t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -215,7 +215,7 @@ func moment(out *console.Output, t time.Time) string {
 	return out.When(t)
 }
 
-// good says how long a token is good.
+// good describes how long a token is valid.
 func good(g *access.Grant, now time.Time) string {
 	switch {
 	case !g.Revoked.IsZero():

@@ -46,7 +46,7 @@ func tokenAuditCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if most > 0 {
-				q.Limit = most + 1 // to know whether there are more
+				q.Limit = most + 1 // to learn whether there are more
 			}
 			list, err := b.Records(cmd.Context(), q)
 			if err != nil {

@@ -39,7 +39,7 @@ func (f *copyFlags) add(a *cli.App, cmd *cobra.Command, verb string) {
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "copy `N` logs at once")
 }
 
-// filter makes the filter of the flags.
+// filter returns the filter of the flags.
 func (f *copyFlags) filter(a *cli.App) (push.Filter, error) {
 	filter := push.Filter{Sources: f.sources}
 	if f.jobs < 0 {
@@ -82,7 +82,7 @@ func (f *copyFlags) checkSources(s *treeline.Store) error {
 	return nil
 }
 
-// projectGlob makes a glob absolute.
+// projectGlob makes a pattern absolute.
 func projectGlob(a *cli.App, glob string) (string, error) {
 	if glob == "~" || strings.HasPrefix(glob, "~/") {
 		return filepath.Join(a.Home(), glob[1:]), nil
@@ -93,7 +93,7 @@ func projectGlob(a *cli.App, glob string) (string, error) {
 	return filepath.Abs(glob)
 }
 
-// copying collects what a push or pull tells, and prints what matters of it.
+// copying collects the events of a push or pull, and prints the important ones.
 type copying struct {
 	a       *cli.App
 	f       *copyFlags
@@ -103,13 +103,13 @@ type copying struct {
 	done    string // "pushed"
 	archive string
 	result  wire.Copied
-	// begin is said once, as soon as the archive answers; "" for nothing more.
+	// begin is printed once, as soon as the archive answers; "" prints nothing.
 	begin string
-	// withheld counts the logs that were not copied: without --verbose only the first ones are listed.
+	// withheld counts the logs that were not copied. Without --verbose, only the first ones are listed.
 	withheld int
 }
 
-// withheldMost is how many logs that were not copied are listed without --verbose.
+// withheldMost is the number of logs that were not copied and are listed without --verbose.
 const withheldMost = 5
 
 func newCopying(a *cli.App, f *copyFlags, verb, done, url string) *copying {
@@ -118,7 +118,7 @@ func newCopying(a *cli.App, f *copyFlags, verb, done, url string) *copying {
 	return c
 }
 
-// hasPassword reports whether a URL has a password, also if it is not valid.
+// hasPassword reports whether a URL has a password, even if the URL is invalid.
 func hasPassword(url string) bool {
 	_, rest, _ := strings.Cut(url, "://")
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 && strings.Contains(rest[:i], ":") {
@@ -128,7 +128,7 @@ func hasPassword(url string) bool {
 	return strings.Contains(strings.ToLower(query), "password")
 }
 
-// started says once what matters before anything is copied.
+// started prints begin before anything is copied.
 func (c *copying) started() {
 	if c.begin != "" && !c.a.JSON {
 		c.a.Notice(c.begin)
@@ -136,7 +136,7 @@ func (c *copying) started() {
 	c.begin = ""
 }
 
-// progress shows how far it is, with the rate and the time left.
+// progress shows the progress, with the rate and the remaining time.
 func (c *copying) progress(p push.Progress) {
 	c.started()
 	c.show.Show(func() string {
@@ -154,7 +154,7 @@ func (c *copying) progress(p push.Progress) {
 	})
 }
 
-// event tells of a log.
+// event reports a log.
 func (c *copying) event(e push.Event) {
 	c.started()
 	l := wire.CopiedLog{Name: e.Name, Path: e.Path, Fate: string(e.Fate), Size: e.Bytes, Fork: e.Fork, Reason: e.Why}
@@ -196,7 +196,7 @@ func (c *copying) event(e push.Event) {
 	c.a.Notice(text)
 }
 
-// end prints the result. Logs that failed and problems make the exit code 1.
+// end prints the result. If logs failed or there are problems, the exit code is 1.
 func (c *copying) end(r push.Report, redacted bool, err error) error {
 	c.show.Clear()
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -230,7 +230,7 @@ func (c *copying) end(r push.Report, redacted bool, err error) error {
 	return nil
 }
 
-// line sums the result up.
+// line sums up the result.
 func (c *copying) line(r push.Report) string {
 	copied := 0
 	var words []string
@@ -247,7 +247,7 @@ func (c *copying) line(r push.Report) string {
 	if len(words) > 0 {
 		line += " (" + strings.Join(words, ", ") + ")"
 	}
-	if r.Bytes > 0 && copied > 0 { // a log that failed may have sent some
+	if r.Bytes > 0 && copied > 0 { // a log that failed may have sent some bytes
 		line += ", " + wire.Size(r.Bytes)
 	}
 	if r.Blobs > 0 {

@@ -17,16 +17,16 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// service is a program that the system runs for the user.
+// service is a program that the operating system runs for the user.
 type service struct {
-	name    string // of the unit
-	path    string // of its file
+	name    string // name of the unit
+	path    string // path of the unit's file
 	content string
-	start   string // the command that starts it, now and after each login
+	start   string // the command that starts it now and after each login
 	remove  string // the command that removes it
 }
 
-// installPush writes a service that pushes what is written, and says how to start it and how to undo that.
+// installPush writes a service that pushes whatever is written, and says how to start it and how to remove it.
 func installPush(a *cli.App, f *pushFlags, address string) error {
 	if hasPassword(address) {
 		return cli.Misused("the address has a password, which the service would show: put it into ~/.pgpass and leave it out")
@@ -95,7 +95,7 @@ func installPush(a *cli.App, f *pushFlags, address string) error {
 	return nil
 }
 
-// serviceFor makes the service of a system. archive is the address as it is shown.
+// serviceFor returns the service for an operating system. archive is the address as it is shown.
 func serviceFor(system, home string, getenv func(string) string, archive string, line []string) (service, error) {
 	sum := sha256.Sum256([]byte(archive))
 	id := hex.EncodeToString(sum[:4])
@@ -137,7 +137,7 @@ func serviceFor(system, home string, getenv func(string) string, archive string,
 	return service{}, fmt.Errorf("treeline cannot write a service for %s; run 'treeline push --watch' at login", system)
 }
 
-// systemdText makes a text safe for a unit: % begins a specifier.
+// systemdText escapes a text for a unit, where % begins a specifier.
 func systemdText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {

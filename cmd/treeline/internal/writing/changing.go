@@ -29,7 +29,7 @@ func changing(ctx context.Context, a *cli.App, ref string, f *cli.WriteFlags, ch
 	return err
 }
 
-// acknowledge prints the id of an entry once it is as durable as --sync asks.
+// acknowledge prints the id of an entry once it is as durable as --sync requires.
 func acknowledge(a *cli.App, s *store.Session, done store.Appended) error {
 	if !a.JSON {
 		return a.Say(nil, string(done.ID))

@@ -20,8 +20,8 @@ type appendFlags struct {
 	stdin                      bool
 }
 
-// Append lets scripts and agents in any language write a session. An id is printed only when the entry is as
-// durable as --sync asks, so that a line on stdout is a receipt.
+// Append lets scripts and agents in any language write a session. It prints an id only when the entry is as durable as --sync requires, so
+// that a line on stdout is a receipt.
 func Append(a *cli.App) *cobra.Command {
 	var (
 		f cli.WriteFlags
@@ -71,7 +71,7 @@ func Append(a *cli.App) *cobra.Command {
 // Roles are the values of --role.
 var Roles = []string{"user", "assistant"}
 
-// check wants exactly one source.
+// check requires exactly one source of entries.
 func (w *appendFlags) check(cmd *cobra.Command) error {
 	switch {
 	case len(cli.Changed(cmd, "text", "message", "entry", "stdin")) != 1:
@@ -94,7 +94,7 @@ func (w *appendFlags) append(ctx context.Context, s *store.Session) (store.Appen
 	return s.AppendText(ctx, session.RoleUser, w.text)
 }
 
-// appendEntry accepts unknown types: an extension may have its own.
+// appendEntry accepts unknown types, since an extension may have types of its own.
 func appendEntry(ctx context.Context, s *store.Session, record []byte) (store.Appended, error) {
 	if !rawjson.IsObject(record) || !rawjson.Valid(record) || rawjson.Str(record, "type") == "" {
 		return store.Appended{}, errors.New("not an entry: it must be a JSON object with a type")
@@ -114,8 +114,8 @@ func appendLine(ctx context.Context, s *store.Session, line []byte) (store.Appen
 	return store.Appended{}, errors.New("neither an entry nor a message: it has no type and no role")
 }
 
-// appendLines appends lines from standard input until it ends. The first bad line ends it: later lines would get other
-// parents than the writer meant.
+// appendLines appends lines from standard input until it ends. It stops at the first invalid line: later lines would get other parents than
+// intended.
 func appendLines(ctx context.Context, a *cli.App, s *store.Session) error {
 	kept := 0
 	bad := func(number int, err error) error {

@@ -10,8 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Branch moves the leaf durably: in the pi family the leaf is the last entry of the file, so that a move without
-// an entry would be lost.
+// Branch moves the leaf durably. In the pi family the leaf is the last entry of the file, so a move that writes no entry would be lost.
 func Branch(a *cli.App) *cobra.Command {
 	var (
 		f       cli.WriteFlags
@@ -58,7 +57,7 @@ func Branch(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// branch refuses an empty entry, which is mostly an unset shell variable.
+// branch refuses an empty entry, which usually comes from an unset shell variable.
 func branch(ctx context.Context, s *store.Session, to, summary string, durable bool) (store.Appended, error) {
 	if to == "" {
 		return store.Appended{}, fmt.Errorf("%s: <entry> is empty", s.Path())

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Label writes and reads labels. Reading uses the store that cannot write.
+// Label writes and reads labels. For reading, it uses a store that cannot write.
 func Label(a *cli.App) *cobra.Command {
 	var (
 		f     cli.WriteFlags

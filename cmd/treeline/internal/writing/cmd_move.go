@@ -6,7 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Move is for a project that was renamed or moved: agents find sessions by the directory in the header.
+// Move is for a project that was renamed or moved, since agents find sessions by the directory in the header.
 func Move(a *cli.App) *cobra.Command {
 	var (
 		f   = cli.WriteFlags{Rewrites: true}

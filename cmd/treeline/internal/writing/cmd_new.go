@@ -79,7 +79,7 @@ func New(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// chooseDialect chooses for a session for which no dialect is named, and says why unless it is the usual one.
+// chooseDialect chooses the dialect of a session if none is given, and says why unless it is the usual one.
 func chooseDialect(ctx context.Context, s *treeline.Store, o *store.CreateOptions) (why string, err error) {
 	chosen, err := s.Default(ctx, o.CWD)
 	if err != nil {
@@ -95,7 +95,7 @@ func chooseDialect(ctx context.Context, s *treeline.Store, o *store.CreateOption
 	return why, nil
 }
 
-// create starts a session in a file, or where the agent would. It refuses an id that any session already has.
+// create creates a session in a file, or where the agent would. It refuses an id that another session has.
 func create(ctx context.Context, a *cli.App, s *treeline.Store, path string, opt store.CreateOptions) (*store.Session, error) {
 	if opt.ID != "" {
 		// Any other error means that no session has exactly this id.
@@ -119,7 +119,7 @@ func create(ctx context.Context, a *cli.App, s *treeline.Store, path string, opt
 	return sess, nil
 }
 
-// createAt never overwrites a file. An empty one, as mktemp makes it, is used.
+// createAt never overwrites a file. It accepts an empty one, such as mktemp creates.
 func createAt(ctx context.Context, s *treeline.Store, path string, opt store.CreateOptions) (*store.Session, error) {
 	if path == "" {
 		return s.Create(ctx, opt)

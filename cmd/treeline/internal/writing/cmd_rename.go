@@ -6,8 +6,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Rename prints nothing if it succeeds, like mv. Some agents keep the title in the header, which rewrites the
-// file, others in an entry.
+// Rename prints nothing if it succeeds, like mv. Some agents keep the title in the header, so the file is rewritten, and others in an
+// entry.
 func Rename(a *cli.App) *cobra.Command {
 	f := cli.WriteFlags{Rewrites: true}
 	cmd := &cobra.Command{

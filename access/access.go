@@ -1,11 +1,11 @@
-// Package access says which tokens a server answers to, and what each of them may do.
+// Package access defines which tokens a server accepts, and what each of them allows.
 //
-// A token is 32 random bytes as text. It is shown once, when it is made: a Book keeps its hash, so that a copy of the book lets
-// no one in. A token has full entropy, therefore one round of SHA-256 is enough. What a token allows is its Grant: a user and a
-// machine, reading or writing, some projects or all, until some day.
+// A token is 32 random bytes as text. It is shown once, when it is created: a Book stores only its hash, so a copy of the book gives no
+// access. A token has full entropy, so one round of SHA-256 is enough. What a token allows is its Grant: its user and machine, reading or
+// writing, some projects or all, and until when.
 //
-// A Book also has the audit log: which token wrote what and when, and which request was refused. The Journal collects
-// such notes and writes them together.
+// A Book also has the audit log: which token wrote what and when, and which requests were refused. The Journal collects such records and
+// writes them in batches.
 package access
 
 import (
@@ -22,34 +22,34 @@ import (
 	"unicode/utf8"
 )
 
-// Errors that callers tell apart with errors.Is.
+// Errors that callers can distinguish with errors.Is.
 var (
-	// ErrExist: there is a token with that name.
+	// ErrExist means that a token with that name exists.
 	ErrExist = errors.New("there is a token with this name")
-	// ErrNoToken: there is no such token.
+	// ErrNoToken means that there is no such token.
 	ErrNoToken = errors.New("no such token")
 )
 
-// Grant is what the holder of a token may do.
+// Grant is what a token allows.
 type Grant struct {
-	// Name names the token for people. No two tokens have the same, except revoked ones.
+	// Name is the name of the token, which is unique among tokens that are not revoked.
 	Name string
-	// User and Machine say whose token it is, and where it is used; "" if that was not said.
+	// User and Machine say whose token it is and where it is used; "" means that this is not known.
 	User, Machine string
-	// Write: the token may change sessions. Without it, it only reads.
+	// Write allows changing sessions. Without it, the token may only read.
 	Write bool
-	// Projects are patterns of working directories; see Match. None is all projects, and what belongs to none.
+	// Projects are patterns of working directories; see Match. An empty list allows all projects, and what belongs to none.
 	Projects []string
-	// Created is when the token was made. Expires is the first moment at which it is no longer good, Used when it was last used,
-	// to the minute, and Revoked when it was revoked; zero for never.
+	// Created is when the token was created, Expires the first time at which it is no longer valid, Used when it was last used, to the
+	// minute, and Revoked when it was revoked. The zero time means never.
 	Created, Expires, Used, Revoked time.Time
 }
 
-// Limited reports whether the grant is for some projects only. A nil Grant is for everything.
+// Limited reports whether the grant is limited to some projects. A nil Grant allows everything.
 func (g *Grant) Limited() bool { return g != nil && len(g.Projects) > 0 }
 
-// Allows reports whether the grant is for a project, named by its working directory. What has no directory belongs to no
-// project: only a grant that is not limited allows it.
+// Allows reports whether the grant allows a project, given by its working directory. Anything without a directory belongs to no project:
+// only a grant that is not limited allows it.
 func (g *Grant) Allows(project string) bool {
 	if !g.Limited() {
 		return true
@@ -62,7 +62,7 @@ func (g *Grant) Allows(project string) bool {
 	return false
 }
 
-// Check returns why the token is no longer good, nil if it is.
+// Check returns why the token is no longer valid, or nil if it is.
 func (g *Grant) Check(now time.Time) error {
 	switch {
 	case !g.Revoked.IsZero():
@@ -73,7 +73,7 @@ func (g *Grant) Check(now time.Time) error {
 	return nil
 }
 
-// Writer is what is noted with everything that the token writes: "ann@laptop (token ann-laptop)".
+// Writer returns what is recorded with each write of the token: "ann@laptop (token ann-laptop)".
 func (g *Grant) Writer() string {
 	who := g.User
 	if g.Machine != "" {
@@ -89,7 +89,7 @@ const (
 	mostGlobs   = 100
 )
 
-// Validate returns what is wrong with a grant that is to be added.
+// Validate returns what is wrong with a new grant, or nil.
 func (g *Grant) Validate() error {
 	for _, one := range []struct {
 		what, text string
@@ -119,16 +119,16 @@ func printable(text string) bool {
 // Sum is the hash of a token or of a cookie.
 type Sum [sha256.Size]byte
 
-// Keys are what a Book keeps of a token: hashes of the two texts by which a client proves that it knows it.
+// Keys is what a Book stores of a token: hashes of the two texts by which a client can prove that it knows the token.
 type Keys struct {
-	// Token is the hash of the token itself, Cookie that of what a browser keeps in its place.
+	// Token is the hash of the token itself, and Cookie that of the text that a browser has instead.
 	Token, Cookie Sum
 }
 
-// tokenPrefix makes a token recognisable: for people, and for programs that look for secrets.
+// tokenPrefix makes tokens recognizable for people, and for programs that search for secrets.
 const tokenPrefix = "treeline_"
 
-// NewToken makes a token from 32 random bytes.
+// NewToken returns a new token, made of 32 random bytes.
 func NewToken(random io.Reader) (string, error) {
 	secret := make([]byte, 32)
 	if _, err := io.ReadFull(random, secret); err != nil {
@@ -137,36 +137,36 @@ func NewToken(random io.Reader) (string, error) {
 	return tokenPrefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret)), nil
 }
 
-// KeysOf gives what a Book keeps of a token.
+// KeysOf returns what a Book stores of a token.
 func KeysOf(token string) Keys { return Keys{SumOf(token), SumOf(CookieOf(token))} }
 
 // SumOf hashes what a client sent.
 func SumOf(text string) Sum { return sha256.Sum256([]byte(text)) }
 
-// CookieOf is the text that a browser keeps: it is made of the token, and the token cannot be found from it.
+// CookieOf returns the text for a browser's cookie: it is derived from the token, which cannot be computed from it.
 func CookieOf(token string) string {
 	m := hmac.New(sha256.New, []byte(token))
 	m.Write([]byte("cookie of the viewer"))
 	return fmt.Sprintf("%x", m.Sum(nil))
 }
 
-// Book has the tokens of a server and its audit log. Its methods may be called from several goroutines at once.
+// Book has the tokens of a server and its audit log. Its methods may be called concurrently.
 type Book interface {
-	// Add adds a token. ErrExist if one of that name was not revoked.
+	// Add adds a token. The error is ErrExist if there is one with that name that is not revoked.
 	Add(ctx context.Context, g Grant, k Keys) error
-	// List gives all grants in the order of their names, those that were revoked too.
+	// List returns all grants, including revoked ones, in the order of their names.
 	List(ctx context.Context) ([]Grant, error)
-	// Revoke ends a token at a time. ErrNoToken if none of that name is left.
+	// Revoke revokes a token at a time. The error is ErrNoToken if there is none with that name that is not revoked.
 	Revoke(ctx context.Context, name string, at time.Time) (Grant, error)
-	// Find gives the grant of the token or cookie with a hash, also if it is no longer good. ErrNoToken if there is none. The
-	// hash is compared in constant time.
+	// Find returns the grant of the token or cookie with a hash, even if it is no longer valid. The error is ErrNoToken if there is none.
+	// The hash is compared in constant time.
 	Find(ctx context.Context, sum Sum) (Grant, error)
-	// Touch notes when tokens were last used, by name. Earlier times than those noted change nothing.
+	// Touch records when tokens were last used, by name. It ignores times that are earlier than the recorded ones.
 	Touch(ctx context.Context, used map[string]time.Time) error
 	// Note adds records to the audit log.
 	Note(ctx context.Context, records ...Record) error
-	// Records gives the records that a query lets through, the newest first.
+	// Records returns the records that match a query, the newest first.
 	Records(ctx context.Context, q Query) ([]Record, error)
-	// Close ends the use of the book.
+	// Close closes the book.
 	Close() error
 }

@@ -13,48 +13,48 @@ import (
 	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
-// Outcome is what became of a request that the audit log has.
+// Outcome is the outcome of a request in the audit log.
 type Outcome string
 
 // The outcomes.
 const (
 	Done    Outcome = "done"
 	Refused Outcome = "refused" // it was not allowed
-	Failed  Outcome = "failed"  // it was allowed and did not work
+	Failed  Outcome = "failed"  // it was allowed, but did not work
 )
 
-// Record is something that happened, as the audit log has it.
+// Record is an event in the audit log.
 type Record struct {
-	// Time is when it happened or, of several equal ones, the first.
+	// Time is the time of the event or, of several equal ones, the first.
 	Time time.Time
-	// Token, User and Machine are those of the grant; "" for a request without a good token.
+	// Token, User and Machine are those of the grant; "" for a request without a valid token.
 	Token, User, Machine string
 	// Address is where the request came from.
 	Address string
-	// Action is what was asked for: the name of an operation.
+	// Action is the name of the operation.
 	Action string
-	// Target is what it was about: the path of a session or the name of a log; "" for none. Project is its working directory.
+	// Target is the path of a session or the name of a log; "" for none. Project is its working directory.
 	Target, Project string
 	Outcome         Outcome
 	// Reason says why it was refused or failed.
 	Reason string
-	// Count is how many equal ones happened at about the same time.
+	// Count is the number of equal events at about the same time.
 	Count int
 }
 
-// Query narrows the records of the audit log. The zero value lets all through.
+// Query selects records of the audit log. The zero value selects all.
 type Query struct {
-	// Token and User, if set, are those of the records.
+	// Token and User, if set, must be those of the record.
 	Token, User string
-	// Outcome, if set, is that of the records.
+	// Outcome, if set, must be that of the record.
 	Outcome Outcome
-	// Since is the first moment that passes, Until the first that does not.
+	// Since is the first time that is selected, Until the first that is not.
 	Since, Until time.Time
-	// Limit is how many records are wanted, the newest; 0 is all.
+	// Limit is the largest number of records, of which the newest are selected; 0 means all.
 	Limit int
 }
 
-// Passes reports whether a query lets a record through.
+// Passes reports whether a query selects a record.
 func (q Query) Passes(r Record) bool {
 	return (q.Token == "" || q.Token == r.Token) && (q.User == "" || q.User == r.User) && (q.Outcome == "" || q.Outcome == r.Outcome) &&
 		!r.Time.Before(q.Since) && (q.Until.IsZero() || r.Time.Before(q.Until))
@@ -62,25 +62,25 @@ func (q Query) Passes(r Record) bool {
 
 // Bounds of a Journal.
 const (
-	// journalTime is how long a note waits for others.
+	// journalTime is how long a record waits for others.
 	journalTime = time.Second
-	// journalMost is how many records wait; further ones are counted in a record that says so.
+	// journalMost is the largest number of records that wait. Further ones are only counted, in a record that says so.
 	journalMost = 4096
-	// useTime is how exact the time of the last use is.
+	// useTime is the precision of the time of the last use.
 	useTime = time.Minute
-	// textMost is how long a text of a record is.
+	// textMost is the largest length of a text in a record.
 	textMost = 500
 )
 
-// Journal writes the audit log of a server. A note costs the request nothing: notes wait a second for others, equal ones
-// become one with a count, and all are written together. So a crash loses the notes of the last second. A book that cannot be
-// written is tried again; notes of more than a few thousand records are then only counted.
+// Journal writes the audit log of a server. Adding a record does not delay the request: records wait a second for others, equal ones become
+// one with a count, and all are written together. So a crash loses the records of the last second. If the book cannot be written, the
+// Journal tries again; after a few thousand waiting records, further ones are only counted.
 type Journal struct {
 	book    Book
 	problem func(error)
 
 	mu    sync.Mutex
-	notes map[Record]note // by what it says, without Time and Count
+	notes map[Record]note // by the record without Time and Count
 	used  map[string]time.Time
 	told  map[string]time.Time // uses that were written
 
@@ -89,13 +89,13 @@ type Journal struct {
 	done chan struct{}
 }
 
-// note is when a record was first noted, and how often.
+// note says when a record was first added, and how often.
 type note struct {
 	first time.Time
 	count int
 }
 
-// NewJournal begins to write to a book. problem is told what cannot be written.
+// NewJournal returns a Journal for a book. problem is called with errors of writing.
 func NewJournal(book Book, problem func(error)) *Journal {
 	j := &Journal{
 		book: book, problem: problem, notes: map[Record]note{}, used: map[string]time.Time{}, told: map[string]time.Time{},
@@ -105,7 +105,7 @@ func NewJournal(book Book, problem func(error)) *Journal {
 	return j
 }
 
-// Note adds a record.
+// Note adds a record. It does not wait.
 func (j *Journal) Note(r Record) {
 	at, count := r.Time, max(r.Count, 1)
 	for _, text := range []*string{&r.Token, &r.User, &r.Machine, &r.Address, &r.Action, &r.Target, &r.Project, &r.Reason} {
@@ -126,7 +126,7 @@ func (j *Journal) Note(r Record) {
 	j.rouse()
 }
 
-// Use notes that a token is used. It is written once a minute.
+// Use notes the use of a token. It is written at most once a minute.
 func (j *Journal) Use(token string, at time.Time) {
 	j.mu.Lock()
 	fresh := at.Sub(j.told[token]) >= useTime
@@ -142,11 +142,11 @@ func (j *Journal) Use(token string, at time.Time) {
 func (j *Journal) rouse() {
 	select {
 	case j.wake <- struct{}{}:
-	default: // it is awake
+	default: // run is awake already
 	}
 }
 
-// run writes what was noted until Close.
+// run writes waiting records until Close.
 func (j *Journal) run() {
 	defer close(j.done)
 	for {
@@ -165,14 +165,14 @@ func (j *Journal) run() {
 			select {
 			case <-j.stop:
 				return
-			case <-time.After(5 * journalTime): // then again
+			case <-time.After(5 * journalTime): // try again
 			}
 			j.rouse()
 		}
 	}
 }
 
-// flush writes what was noted. What cannot be written stays.
+// flush writes waiting records. What cannot be written stays.
 func (j *Journal) flush(ctx context.Context) error {
 	j.mu.Lock()
 	notes, used := j.notes, j.used
@@ -196,7 +196,7 @@ func (j *Journal) flush(ctx context.Context) error {
 		if more := j.book.Touch(ctx, used); more != nil {
 			err = errors.Join(err, more)
 			j.mu.Lock()
-			maps.Copy(used, j.used) // later ones win
+			maps.Copy(used, j.used) // later times win
 			j.used = used
 			j.mu.Unlock()
 		}
@@ -204,7 +204,7 @@ func (j *Journal) flush(ctx context.Context) error {
 	return err
 }
 
-// Close writes what is left, for at most a few seconds. Nothing may be noted afterwards.
+// Close writes what is waiting, for at most a few seconds. Nothing may be added after it.
 func (j *Journal) Close() error {
 	close(j.stop)
 	<-j.done
@@ -213,7 +213,7 @@ func (j *Journal) Close() error {
 	return j.flush(ctx)
 }
 
-// clean makes a text fit for a book and for a terminal: it may come from a client.
+// clean makes a text suitable for a book and for a terminal, because it may come from a client.
 func clean(text string) string {
 	text = strings.ToValidUTF8(text, "_")
 	if len(text) > textMost {

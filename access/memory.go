@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
-// Memory is a Book that ends with the process.
+// Memory is a Book in memory.
 type Memory struct {
 	mu      sync.Mutex
 	tokens  []held
@@ -41,7 +41,7 @@ func (m *Memory) Add(_ context.Context, g Grant, k Keys) error {
 	return nil
 }
 
-// at finds the token with a name that was not revoked; -1 for none.
+// at returns the index of the token with a name that is not revoked, or -1.
 func (m *Memory) at(name string) int {
 	return slices.IndexFunc(m.tokens, func(h held) bool { return h.Name == name && h.Revoked.IsZero() })
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Match reports whether a pattern is for a working directory. In a pattern * is any text within one name, ? any character of
-// a name, and ** any number of names, also none: /home/*/work/** has /home/ann/work and all that is below it. All else means
-// itself. Patterns and directories of Windows may have slashes of both kinds, and case does not count in them.
+// Match reports whether a pattern matches a working directory. In a pattern, * matches any text within one name, ? any character of a name,
+// and ** any number of names, including none: /home/*/work/** matches /home/ann/work and everything below it. Other characters match
+// themselves. Patterns and directories of Windows may have both kinds of slashes, and are compared without regard to case.
 func Match(pattern, dir string) bool {
 	p, windows := parts(pattern)
 	d, other := parts(dir)
@@ -21,7 +21,8 @@ func Match(pattern, dir string) bool {
 // everywhere is the pattern that every directory matches, on every system.
 const everywhere = "**"
 
-// parts takes a path apart. It is nil for one that is not absolute. windows: it is one of Windows, and comes in lower case.
+// parts splits a path. It returns nil if the path is not absolute. windows reports whether it is a path of Windows, which is returned in
+// lower case.
 func parts(text string) (list []string, windows bool) {
 	switch {
 	case text == everywhere:
@@ -34,7 +35,7 @@ func parts(text string) (list []string, windows bool) {
 			text = path.Clean(text)
 		}
 	case strings.HasPrefix(text, "/"):
-		text = path.Clean(text) // it does not climb: /work/../secret is /secret
+		text = path.Clean(text) // resolves "..": /work/../secret is /secret
 	default:
 		return nil, false
 	}
@@ -48,12 +49,12 @@ func isDrive(text string) bool {
 		(text[0] >= 'a' && text[0] <= 'z' || text[0] >= 'A' && text[0] <= 'Z')
 }
 
-// matchParts matches names one by one. It remembers which beginnings of the pattern fit so far, so it takes no more steps than
-// pattern times directory.
+// matchParts matches names one by one. It keeps the set of pattern prefixes that match so far, so the number of steps is at most the
+// product of both lengths.
 func matchParts(pattern, dir []string) bool {
-	fits := make([]bool, len(pattern)+1) // the first i parts of the pattern fit what was read
+	fits := make([]bool, len(pattern)+1) // the first i parts of the pattern match what was read
 	fits[0] = true
-	skip := func() { // ** may be no name at all
+	skip := func() { // ** may match no name
 		for i, p := range pattern {
 			fits[i+1] = fits[i+1] || fits[i] && p == everywhere
 		}
@@ -84,7 +85,7 @@ func matchName(pattern, name string) bool {
 			i++
 		case i < len(p) && (p[i] == '?' || p[i] == n[k]):
 			i, k = i+1, k+1
-		case star >= 0: // the last star takes one more character
+		case star >= 0: // the last star matches one more character
 			from++
 			i, k = star+1, from
 		default:
@@ -94,7 +95,7 @@ func matchName(pattern, name string) bool {
 	return strings.Trim(string(p[i:]), "*") == ""
 }
 
-// CheckPattern returns what is wrong with a pattern of projects.
+// CheckPattern returns what is wrong with a pattern, or nil.
 func CheckPattern(pattern string) error {
 	list, _ := parts(pattern)
 	switch {

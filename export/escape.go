@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// escaped adds to texts how they are spelled inside of JSON, where that differs, and inside of JSON that is a string of JSON.
+// escaped adds the spellings of texts in JSON, and in JSON within a string of JSON, if they differ.
 func escaped(hide []string) []string {
 	list := slices.Clone(hide)
 	add := func(spelling string) {
@@ -29,7 +29,7 @@ func escaped(hide []string) []string {
 	return list
 }
 
-// inASCII spells a text as JSON does that has only ASCII characters.
+// inASCII returns the spelling of a text in JSON that has only ASCII characters.
 func inASCII(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -1,8 +1,8 @@
 // Package export writes a session as a file that can be shared: HTML that needs no server, Markdown for an issue, JSON for programs, or text.
 // Write and File write one session, Site many of them as a site of static files. Options choose the format and what is hidden.
 //
-// Secrets are replaced in the records, before anything is made of them: a title or a label that is cut in the middle of a key does not
-// show the first half. What HTML and Markdown leave out of a session is said in them.
+// Secrets are replaced in the records, before anything is made of them, so that a title or a label that is cut in the middle of a key does
+// not show the first half. HTML and Markdown say what they omit from a session.
 package export
 
 import (
@@ -24,24 +24,24 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Format is a form of an export, named as its files end.
+// Format is a form of an export. Its value is the extension of its files.
 type Format string
 
 // The formats.
 const (
-	HTML     Format = "html" // one file with all that it needs
+	HTML     Format = "html" // one self-contained file
 	Markdown Format = "md"   // for issues
 	JSON     Format = "json" // wire.Export
-	Text     Format = "txt"  // as it is shown on a terminal, unfolded
+	Text     Format = "txt"  // as a terminal shows it, unfolded
 )
 
 // Formats lists the formats.
 var Formats = []Format{HTML, Markdown, JSON, Text}
 
-// Shared reports whether a format is for other people: secrets are replaced unless something else is asked for.
+// Shared reports whether a format is meant for other people, so that secrets are replaced by default.
 func (f Format) Shared() bool { return f == HTML || f == Markdown }
 
-// Media is the media type of a format.
+// Media returns the media type of a format.
 func (f Format) Media() string {
 	switch f {
 	case HTML:
@@ -52,46 +52,47 @@ func (f Format) Media() string {
 	return "text/plain; charset=utf-8"
 }
 
-// ErrFormat: there is no such format.
+// ErrFormat is returned for an unknown format.
 var ErrFormat = errors.New("unknown format")
 
 // Options say what is exported, and how.
 type Options struct {
 	Format Format
-	// Leaf ends the path that is exported; nil is the leaf of the session.
+	// Leaf ends the path that is exported; nil means the leaf of the session.
 	Leaf *session.EntryID
 	// AllBranches exports the whole tree. The path to the leaf comes first.
 	AllBranches bool
-	// Redact replaces secrets (see package internal/redact). Hide are texts that are replaced too, in any case.
+	// Redact replaces secrets (see package internal/redact). Hide are further texts that are replaced, with or without Redact.
 	Redact bool
 	Hide   []string
-	// Home is the reader's home folder, which paths show as ~; "" shortens nothing. Zone is the zone of times; nil is UTC.
+	// Home is the reader's home directory, which paths show as ~; "" means that no path is shortened. Zone is the time zone; nil means UTC.
 	Home string
 	Zone *time.Location
 }
 
-// Report says what was exported.
+// Report describes an export.
 type Report struct {
-	// Entries counts the entries that were read, Size the bytes that were written.
+	// Entries is the number of entries that were read, and Size the number of bytes that were written.
 	Entries int
 	Size    int64
 	// Redactions are what was replaced, in the order of the log.
 	Redactions []Redaction
-	// Problems are those of the log, and of what was read of it.
+	// Problems are those of the log and of what was read from it.
 	Problems []session.Problem
 }
 
-// Redaction is a text that was replaced. It does not hold the text.
+// Redaction describes a text that was replaced. It does not contain the text.
 type Redaction struct {
 	Entry session.EntryID
-	// Line counts from 1. Offset is where the text begins in the log, that of the record where the agent keeps the text in another file.
+	// Line counts from 1. Offset is the position of the text in the log or, if the agent keeps the text in another file, that of the
+	// record.
 	Line   int
 	Offset int64
-	// Kind is what it was, such as "aws access key". Hint has its first characters, at most four.
+	// Kind is the kind of text, such as "aws access key". Hint has its first characters, at most four.
 	Kind, Hint string
 }
 
-// KindCount is a number of redactions of one kind.
+// KindCount is the number of redactions of one kind.
 type KindCount struct {
 	Kind  string
 	Count int
@@ -111,7 +112,7 @@ func (r *Report) Kinds() []KindCount {
 	return list
 }
 
-// Write exports a session. What it reads of the session must not change meanwhile.
+// Write exports a session. The session must not change during the call.
 func Write(ctx context.Context, w io.Writer, s *store.Session, o Options) (*Report, error) {
 	x, err := newExporter(ctx, s, o)
 	if err != nil {
@@ -149,10 +150,10 @@ type exporter struct {
 	s      *store.Session
 	doc    *transcript.Document
 	scrub  *scrubber
-	keyOf  func(session.ID) string // of the page of another session of the site; nil for none
-	sides  []transcript.Stretch    // sub-agents in the same log, and what they were asked to do
+	keyOf  func(session.ID) string // returns the key of another session's page in the site; may be nil
+	sides  []transcript.Stretch    // sub-agents in the same log, with their tasks
 	titles []string
-	shown  map[session.EntryID]bool // entries of blocks: others are read for the labels of branches
+	shown  map[session.EntryID]bool // entries in blocks: others are read only for the labels of branches
 	report Report
 }
 
@@ -169,7 +170,8 @@ func newExporter(ctx context.Context, s *store.Session, o Options) (*exporter, e
 	return x, x.scrub.learn(o.Hide, x.records(ctx))
 }
 
-// records are those of the whole session, with texts that are kept elsewhere. One that cannot be read is left out: it cannot be exported either.
+// records yields the records of the whole session, including texts that are kept elsewhere. It omits one that cannot be read, which is not
+// exported either.
 func (x *exporter) records(ctx context.Context) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for e := range x.s.Tree().Entries() {
@@ -198,8 +200,8 @@ func (x *exporter) write(ctx context.Context, out *bufio.Writer) error {
 	return fmt.Errorf("%w: %q", ErrFormat, x.Format)
 }
 
-// stretches are the paths that are exported, each after the one that it leaves. While they are walked through, sub-agents in the same log
-// are found: see note.
+// stretches yields the exported paths, each after the one that it leaves. During the iteration, note finds sub-agents in the same log,
+// which are added.
 func (x *exporter) stretches() iter.Seq[transcript.Stretch] {
 	return func(yield func(transcript.Stretch) bool) {
 		list := x.doc.Skeleton().Stretches(x.Leaf)
@@ -211,7 +213,7 @@ func (x *exporter) stretches() iter.Seq[transcript.Stretch] {
 				return
 			}
 		}
-		for n := 0; n < len(x.sides); n++ { // a sub-agent may begin others
+		for n := 0; n < len(x.sides); n++ { // a sub-agent may start others
 			if !yield(x.sides[n]) {
 				return
 			}
@@ -219,7 +221,7 @@ func (x *exporter) stretches() iter.Seq[transcript.Stretch] {
 	}
 }
 
-// side keeps the conversation of a sub-agent that is in the same log.
+// side adds the conversation of a sub-agent in the same log.
 func (x *exporter) side(c *transcript.Child, call session.EntryID) {
 	if c == nil || c.Session != "" || c.First == "" || x.shown[c.First] {
 		return
@@ -229,7 +231,7 @@ func (x *exporter) side(c *transcript.Child, call session.EntryID) {
 	x.titles = append(x.titles, c.Title)
 }
 
-// title is that of the session, or else its first prompt.
+// title returns the title of the session, or its first prompt.
 func (x *exporter) title(ctx context.Context) string {
 	title, err := x.s.Title()
 	if err == nil && title != "" {
@@ -237,7 +239,7 @@ func (x *exporter) title(ctx context.Context) string {
 	}
 	w, err := x.doc.Window(ctx, transcript.Request{Leaf: x.Leaf, First: true, Limit: 8})
 	if err != nil {
-		return "" // what cannot be read is reported where it is exported
+		return "" // errors are reported when the entry is exported
 	}
 	for i := range w.Blocks {
 		for _, p := range w.Blocks[i].Pieces {
@@ -249,13 +251,13 @@ func (x *exporter) title(ctx context.Context) string {
 	return ""
 }
 
-// blocksAtOnce is how many blocks are read together.
+// blocksAtOnce is the number of blocks that are read together.
 const blocksAtOnce = 64
 
-// blocks gives the blocks of a stretch to use, a few at a time.
+// blocks calls use with the blocks of a stretch, some at a time.
 func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, use func([]transcript.Block) error) error {
 	q := transcript.Request{Leaf: &s.Tip, First: s.From == "", After: s.From, Limit: blocksAtOnce, MaxText: -1}
-	if s.Of == 0 && s.First != "" { // a sub-agent: its path may begin by itself, or below the call
+	if s.Of == 0 && s.First != "" { // a sub-agent: its path begins on its own, or below the call
 		e, err := x.s.Tree().Get(s.First)
 		if err != nil {
 			return err
@@ -271,7 +273,7 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, use func([]
 		if err != nil {
 			return err
 		}
-		if lead != nil && len(w.Blocks) > 0 { // the switch stands before it
+		if lead != nil && len(w.Blocks) > 0 { // the switch is before it
 			lead.Fork, w.Blocks[0].Fork = w.Blocks[0].Fork, nil
 		}
 		if lead != nil {
@@ -289,8 +291,8 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, use func([]
 	}
 }
 
-// lead is the block before a branch that begins with a result. A result is shown with its call, so the block of the call is shown again,
-// with this result, and is known by the result. It is nil for any other branch.
+// lead returns the block before a branch that begins with a result. A result is shown with its call, so the call's block is shown again,
+// with this result and the result's id. It returns nil for any other branch.
 func (x *exporter) lead(ctx context.Context, s transcript.Stretch) (*transcript.Block, error) {
 	if s.First == "" || s.From == "" || s.Of == 0 {
 		return nil, nil
@@ -300,11 +302,11 @@ func (x *exporter) lead(ctx context.Context, s transcript.Stretch) (*transcript.
 		return nil, err
 	}
 	b := &w.Blocks[0]
-	b.ID, b.Usage, b.Label = s.First, session.Usage{}, "" // these are told where it is shown first
+	b.ID, b.Usage, b.Label = s.First, session.Usage{}, "" // the block was shown with these before
 	return b, nil
 }
 
-// note keeps what a window found out.
+// note keeps what a window reveals.
 func (x *exporter) note(w *transcript.Window) {
 	x.report.Problems = append(x.report.Problems, w.Problems...)
 	if x.shown == nil {
@@ -326,13 +328,13 @@ func (x *exporter) note(w *transcript.Window) {
 			}
 		}
 		if b.Label != "" {
-			e, _ := x.s.Tree().Lookup(b.ID) // it is there: the block was made of it
+			e, _ := x.s.Tree().Lookup(b.ID) // the block was made from it, so it exists
 			b.Label = x.scrub.label(b.Label, e)
 		}
 	}
 }
 
-// redactions are those of the entries that were exported.
+// redactions returns those of the exported entries.
 func (x *exporter) redactions() []Redaction {
 	list := x.scrub.redactions()
 	if x.shown == nil || x.AllBranches {
@@ -341,7 +343,8 @@ func (x *exporter) redactions() []Redaction {
 	return slices.DeleteFunc(list, func(r Redaction) bool { return !x.shown[r.Entry] })
 }
 
-// claim reports whether a block shows an entry besides its own. That entry then becomes the one that the block is known by: an id is in a file once.
+// claim reports whether a block shows another entry besides its own. If so, it gives the block that entry's id: an id occurs only once in a
+// file.
 func claim(b *transcript.Block, id session.EntryID) bool {
 	also := len(b.Also)
 	b.Also = slices.DeleteFunc(slices.Clone(b.Also), func(other session.EntryID) bool { return other == id })
@@ -358,7 +361,7 @@ func claim(b *transcript.Block, id session.EntryID) bool {
 	return found
 }
 
-// when is a time for people.
+// when formats a time for people.
 func (x *exporter) when(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -366,7 +369,7 @@ func (x *exporter) when(t time.Time) string {
 	return t.In(x.Zone).Format("2006-01-02 15:04 MST")
 }
 
-// reader reads entries without secrets.
+// reader returns a reader of entries without secrets.
 func (x *exporter) reader(ctx context.Context) *wire.Reader {
 	r := wire.NewReader(ctx, x.s)
 	if x.scrub != nil {

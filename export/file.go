@@ -13,14 +13,15 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// ErrExists: there is a file of that name, and the caller did not ask to replace it. Nothing was written.
+// ErrExists means that a file with that name exists, and the caller did not set force. Nothing was written.
 var ErrExists = errors.New("the file exists already")
 
-// ErrNotReplaced: what is there is not replaced, even if the caller asks for it: a device, a folder, or the log that is exported.
+// ErrNotReplaced means that something is there that is not replaced even with force: a device, a folder, or the log that is exported.
 var ErrNotReplaced = errors.New("it is not a file that an export may replace")
 
-// File exports a session to a file that only its owner can read. Another process finds all of the file or nothing of it. A file that exists is
-// replaced if force is set, and keeps its mode; otherwise that is ErrExists. Anything but a file, and the session's own log, is ErrNotReplaced.
+// File exports a session to a file that only its owner can read. The file appears in one step. An existing file is replaced if force is
+// set, and keeps its mode; otherwise the error is ErrExists. For anything but a regular file, and for the session's own log, it is
+// ErrNotReplaced.
 func File(ctx context.Context, path string, s *store.Session, o Options, force bool) (report *Report, err error) {
 	if own, err := os.Stat(s.Path()); err == nil {
 		if there, err := os.Stat(path); err == nil && os.SameFile(own, there) {
@@ -39,7 +40,7 @@ func vacant(path string, force bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return nil // writing tells what is wrong
+		return nil // writing reports the error
 	case !force:
 		return fmt.Errorf("%s: %w", path, ErrExists)
 	case !info.Mode().IsRegular():
@@ -48,10 +49,10 @@ func vacant(path string, force bool) error {
 	return nil
 }
 
-// write makes a file from what f writes, as it comes.
+// write creates a file from what f writes, while f writes it.
 func write(path string, force bool, f func(io.Writer) error) error {
 	fsys := durable.OS{}
-	// Before the work: it may take long.
+	// This comes first, because f may take long.
 	if err := vacant(path, force); err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func write(path string, force bool, f func(io.Writer) error) error {
 	done := make(chan error, 1)
 	go func() {
 		err := f(w)
-		w.CloseWithError(err) // nil is the end of the file
+		w.CloseWithError(err) // nil marks the end of the file
 		done <- err
 	}()
 	put := durable.Create
@@ -70,12 +71,12 @@ func write(path string, force bool, f func(io.Writer) error) error {
 		put = durable.Replace
 	}
 	_, err := put(fsys, path, 0o600, r)
-	r.CloseWithError(errors.New("the file cannot be written")) // ends f if it still writes
+	r.CloseWithError(errors.New("the file cannot be written")) // ends f if it is still writing
 	switch failed := <-done; {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s: %w", path, ErrExists)
 	case err != nil && !errors.Is(err, failed):
-		return fmt.Errorf("%s: %w", path, err) // err may name a temporary file alone
+		return fmt.Errorf("%s: %w", path, err) // err may name only a temporary file
 	default:
 		return failed
 	}

@@ -21,7 +21,7 @@ func (x *exporter) html(ctx context.Context, out *bufio.Writer) error {
 	return x.page(ctx, out, &page.Site{Export: true, Home: x.Home, Zone: x.Zone}, string(x.s.ID()), nil)
 }
 
-// page writes the page of the session for a site. seen, if not nil, gets the blocks on the way.
+// page writes the page of the session for a site. seen, if not nil, is called with the blocks.
 func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key string, seen func([]transcript.Block)) error {
 	p := page.SessionPage{SessionKey: x.keyOf, Image: func(i transcript.Image) string { return x.image(ctx, i) }}
 	for s := range x.stretches() {
@@ -57,7 +57,7 @@ func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key s
 	} else {
 		dropForks(p.Window)
 	}
-	if x.AllBranches { // as lists count them: results are messages, too
+	if x.AllBranches { // like in lists, where results count as messages
 		p.Messages = 0
 		for e := range x.s.Tree().Entries() {
 			if e.IsMessage() {
@@ -73,10 +73,10 @@ func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key s
 	return site.Session(w, p)
 }
 
-// railRows bounds the drawing of the tree.
+// railRows is the largest number of rows in the drawing of the tree.
 const railRows = 2000
 
-// add sums up what a block says.
+// add adds the numbers of a block.
 func (x *exporter) add(h *page.Head, b *transcript.Block) {
 	if b.Kind == transcript.Message {
 		h.Messages++
@@ -88,7 +88,7 @@ func (x *exporter) add(h *page.Head, b *transcript.Block) {
 	h.Cost += b.Usage.Cost
 }
 
-// label is that of the branch, as the switch before its first block has it, or the task of the sub-agent.
+// label returns the label of the branch, as the switch before its first block shows it, or the task of the sub-agent.
 func (x *exporter) label(w *transcript.Window, s transcript.Stretch) string {
 	if n := slices.Index(x.sides, s); n >= 0 {
 		return x.titles[n]
@@ -110,10 +110,10 @@ func dropForks(w *transcript.Window) {
 	}
 }
 
-// mostImage is how large a picture may be in an export.
+// mostImage is the largest size of a picture in an export.
 const mostImage = 8 << 20
 
-// image gives a picture as a data URL; "" for one that the log does not have: nothing is loaded.
+// image returns a picture as a data URL, or "" if the log does not have it: an export loads nothing.
 func (x *exporter) image(ctx context.Context, i transcript.Image) string {
 	data := i.Data
 	switch {
@@ -134,7 +134,7 @@ func (x *exporter) image(ctx context.Context, i transcript.Image) string {
 	return "data:" + i.MIME + ";base64," + data
 }
 
-// key is the name of a session's page in a site.
+// key returns the name of a session's page in a site.
 func key(id session.ID, taken map[string]bool) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -153,14 +153,14 @@ func key(id session.ID, taken map[string]bool) string {
 		name = "session-" + name
 	}
 	try := name
-	for n := 2; taken[strings.ToLower(try)]; n++ { // some file systems take no notice of case
+	for n := 2; taken[strings.ToLower(try)]; n++ { // some file systems ignore case
 		try = name + "-" + strconv.Itoa(n)
 	}
 	taken[strings.ToLower(try)] = true
 	return try
 }
 
-// reserved reports whether Windows takes a name for a device, whatever its extension is.
+// reserved reports whether Windows treats a name as a device, whatever its extension is.
 func reserved(name string) bool {
 	name = strings.ToLower(name)
 	switch name {

@@ -38,7 +38,7 @@ func (x *exporter) json(ctx context.Context, out *bufio.Writer) error {
 	return err
 }
 
-// entries are those of the path, or all of the tree in the order of the log.
+// entries returns those of the path, or the whole tree in the order of the log.
 func (x *exporter) entries() (iter.Seq[session.Entry], error) {
 	if x.AllBranches {
 		return x.s.Tree().Entries(), nil

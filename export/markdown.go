@@ -17,16 +17,16 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// How much Markdown shows of a text. An issue of GitHub has at most 65,536 characters.
+// Limits on texts in Markdown. An issue of GitHub has at most 65,536 characters.
 const (
 	mostProse  = 32 << 10
 	mostOutput = 4 << 10
 )
 
-// GitHubMost is how many characters an issue or a comment of GitHub may have.
+// GitHubMost is the largest number of characters of an issue or a comment on GitHub.
 const GitHubMost = 65536
 
-// markdown writes prompts and answers as prose, and what tools did folded below them.
+// markdown writes prompts and answers as prose, followed by what tools did, folded.
 func (x *exporter) markdown(ctx context.Context, out *bufio.Writer) error {
 	title := screen.OneLine(x.title(ctx), 120)
 	if title == "" {
@@ -51,7 +51,7 @@ func (x *exporter) markdown(ctx context.Context, out *bufio.Writer) error {
 	return nil
 }
 
-// line is a text in one line of Markdown, in which nothing has a meaning.
+// line returns a text as one line of Markdown, escaped so that nothing in it has a special meaning.
 func line(s string) string {
 	var b strings.Builder
 	for _, r := range screen.OneLine(s, 0) {
@@ -64,7 +64,7 @@ func line(s string) string {
 		}
 		b.WriteRune(r)
 		if r == '@' {
-			b.WriteRune('\u200b') // no person is notified
+			b.WriteRune('\u200b') // so that nobody is notified
 		}
 	}
 	return b.String()
@@ -201,7 +201,7 @@ func (x *exporter) markdownTool(out *bufio.Writer, t *transcript.Tool) {
 	details(out, title, body.String())
 }
 
-// input shows a command as it is typed, and anything else as JSON.
+// input returns a command as it is typed, and any other input as JSON.
 func input(arguments session.Raw) string {
 	for _, name := range []string{"command", "cmd"} {
 		if s := rawjson.Str(arguments, name); s != "" {
@@ -211,7 +211,7 @@ func input(arguments session.Raw) string {
 	return fenced(string(arguments), "json")
 }
 
-// details is something folded. The blank lines make GitHub read its content as Markdown.
+// details writes a folded block. Because of the blank lines, GitHub reads its content as Markdown.
 func details(out *bufio.Writer, title, body string) {
 	summary := strings.ReplaceAll(html.EscapeString(screen.OneLine(title, 120)), "@", "@\u200b")
 	fmt.Fprintf(out, "\n<details><summary>%s</summary>\n\n%s\n</details>\n", summary, strings.TrimRight(body, "\n")+"\n")
@@ -222,7 +222,7 @@ func fenced(text, language string) string {
 	return markup.Fence(text, language) + leftOut(left)
 }
 
-// cut cuts a text after a line, or else between two characters.
+// cut shortens a text, after a line if possible and otherwise between two characters.
 func cut(text string, most int) (string, int) {
 	if len(text) <= most {
 		return text, 0

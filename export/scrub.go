@@ -11,13 +11,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// scrubber replaces secrets in records and keeps account of them. A nil one replaces nothing.
+// scrubber replaces secrets in records and keeps a list of them. A nil one replaces nothing.
 //
-// It reads the session twice. The first time it learns the secrets; the second time it also finds them where nothing gives them away: a
-// password that was read from a file is later typed by itself.
+// It reads the session twice. The first time it learns the secrets; the second time it also finds them without context: a password that was read
+// from a file is later typed by itself.
 type scrubber struct {
 	finder *redact.Finder
-	all    bool // not only what the caller hides
+	all    bool // all secrets, not only the texts in Options.Hide
 	done   map[int]bool
 	list   []Redaction
 	known  redact.Known
@@ -28,7 +28,7 @@ func newScrubber(all bool, hide []string) *scrubber {
 	return &scrubber{finder: redact.New(redact.Options{Hide: hide}), all: all, done: map[int]bool{}, known: redact.Known{}}
 }
 
-const partialSecret = 6 // characters of a secret that a line may not end with
+const partialSecret = 6 // characters of a secret that a cut line may not end with
 
 // learn finds the secrets of all records.
 func (s *scrubber) learn(hide []string, records iter.Seq2[[]byte, error]) error {
@@ -46,7 +46,7 @@ func (s *scrubber) learn(hide []string, records iter.Seq2[[]byte, error]) error 
 	return nil
 }
 
-// find gives the secrets of a text.
+// find returns the secrets in a text.
 func (s *scrubber) find(text string) []redact.Match {
 	list := s.finder.Find(text)
 	if s.all {
@@ -55,8 +55,8 @@ func (s *scrubber) find(text string) []redact.Match {
 	return slices.DeleteFunc(list, func(m redact.Match) bool { return m.Kind != redact.HiddenText })
 }
 
-// record replaces the secrets of a record. The record stays JSON, and stays the entry that it is: only strings change, and of them neither names of
-// members that a format may have nor words that say what it is. Ids that occur twice change in the same way.
+// record replaces the secrets in a record. The record remains JSON, and the same entry: only strings change, except names of members that a
+// format may have and words that determine its type. Ids that occur twice change in the same way.
 func (s *scrubber) record(e session.Entry, record []byte) []byte {
 	text := redact.SpelledOut(string(record))
 	found := s.inStrings(text)
@@ -72,10 +72,10 @@ func (s *scrubber) record(e session.Entry, record []byte) []byte {
 	return redact.Replaced(text, found)
 }
 
-// inStrings gives the secrets of a record, each inside of one string that may change.
+// inStrings returns the secrets in a record that are within one string that may change.
 func (s *scrubber) inStrings(text string) []redact.Match { return redact.InStrings(text, s.find(text)) }
 
-// note keeps a redaction. An entry is read several times, for its block and for labels, and noted once.
+// note adds a redaction. An entry is read several times, for its block and for labels, but added once.
 func (s *scrubber) note(e session.Entry, m redact.Match, secret string, size int) {
 	r := Redaction{Entry: e.ID, Line: e.Line, Offset: e.Span.Offset, Kind: m.Kind, Hint: redact.Hint(secret)}
 	if int64(size) == e.Span.Length {
@@ -84,7 +84,7 @@ func (s *scrubber) note(e session.Entry, m redact.Match, secret string, size int
 	s.list = append(s.list, r)
 }
 
-// short replaces the secrets of a line that may be cut: at its end there may be the beginning of a secret.
+// short replaces the secrets in a line that may be cut: it may end with the beginning of a secret.
 func (s *scrubber) short(line string) string {
 	if s == nil {
 		return line
@@ -108,7 +108,7 @@ func (s *scrubber) short(line string) string {
 	return line
 }
 
-// problems gives problems without secrets. They may name files, and quote the log.
+// problems returns problems without secrets. They may name files, and quote the log.
 func (s *scrubber) problems(list []session.Problem) []session.Problem {
 	list = slices.Clone(list)
 	for i := range list {
@@ -117,7 +117,7 @@ func (s *scrubber) problems(list []session.Problem) []session.Problem {
 	return list
 }
 
-// label replaces the secrets of a label, which is kept in another record than the entry that has it.
+// label replaces the secrets in a label, which is in another record than the entry that has it.
 func (s *scrubber) label(label string, of session.Entry) string {
 	if s == nil || label == "" {
 		return label
@@ -128,7 +128,7 @@ func (s *scrubber) label(label string, of session.Entry) string {
 	return s.short(label)
 }
 
-// redactions are those that were made, in the order of the log.
+// redactions returns the redactions in the order of the log.
 func (s *scrubber) redactions() []Redaction {
 	if s == nil {
 		return nil

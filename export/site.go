@@ -16,34 +16,34 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// SiteOptions say how a site is written. Of Options, Redact, Hide, Home and Zone count.
+// SiteOptions are the options of a site. Of Options, only Redact, Hide, Home and Zone are used.
 type SiteOptions struct {
 	Options
 	// Open opens the session of a row.
 	Open func(ctx context.Context, path string) (*store.Session, error)
-	// Force replaces files that exist. Others stay.
+	// Force replaces existing files. Otherwise they cause an error.
 	Force bool
-	// Progress, if set, is told how many of the sessions are done.
+	// Progress, if set, is called with the number of sessions that are done, and their total.
 	Progress func(done, all int)
 }
 
-// SiteReport says what a site has.
+// SiteReport describes a site.
 type SiteReport struct {
 	Report
-	// Sessions counts the pages. Failed says of the others why they are missing.
+	// Sessions is the number of pages. Failed says why those of other sessions are missing.
 	Sessions int
 	Failed   []error
 }
 
 const (
 	indexName = "index.js"
-	// What the search index has of a session: prompts and final answers.
+	// Limits on the prompts and final answers of a session in the search index.
 	mostIndexed     = 16 << 10
 	mostIndexedText = 1000
 )
 
-// Site writes sessions as a site of static files: index.html lists them and searches, s/KEY.html is one each. It works from a folder as
-// well as from a server. The rows are those of a catalogue, in order.
+// Site writes sessions as a site of static files: index.html lists and searches them, and each has a page s/KEY.html. The site works from a
+// folder as well as from a server. The rows are those of a catalogue, in order.
 func Site(ctx context.Context, dir string, rows []place.Row, o SiteOptions) (*SiteReport, error) {
 	index := filepath.Join(dir, "index.html")
 	if err := vacant(index, o.Force); err != nil { // before anything of another site changes
@@ -59,7 +59,7 @@ func Site(ctx context.Context, dir string, rows []place.Row, o SiteOptions) (*Si
 			b.keys[rows[i].ID] = keys[i]
 		}
 	}
-	tasks := make([][]place.Row, len(rows)) // sub-agents by the session that began them
+	tasks := make([][]place.Row, len(rows)) // sub-agents by the session that started them
 	for i, parent := range place.Parents(rows) {
 		if parent >= 0 && rows[i].IsTask() {
 			tasks[parent] = append(tasks[parent], rows[i])
@@ -85,7 +85,7 @@ func Site(ctx context.Context, dir string, rows []place.Row, o SiteOptions) (*Si
 	return &b.report, err
 }
 
-// siteBuilder is a site that is being written.
+// siteBuilder is a site while it is written.
 type siteBuilder struct {
 	SiteOptions
 	dir    string
@@ -143,7 +143,7 @@ func (b *siteBuilder) session(ctx context.Context, row *place.Row, tasks []place
 	return nil
 }
 
-// indexBlock adds what a prompt or a final answer says, as long as there is room.
+// indexBlock adds the text of a prompt or a final answer, if there is room.
 func indexBlock(entry *page.IndexEntry, b *transcript.Block, room int) int {
 	if !b.Prompt && !b.Final {
 		return room

@@ -45,7 +45,7 @@ func (x *exporter) text(ctx context.Context, out *bufio.Writer) error {
 	return nil
 }
 
-// heading says which branch it is.
+// heading describes the branch.
 func heading(s transcript.Stretch) string {
 	text := fmt.Sprintf("branch %d of %d", s.Number, s.Of)
 	if s.Of == 0 {
@@ -57,7 +57,7 @@ func heading(s transcript.Stretch) string {
 	return text
 }
 
-// path are the entries of a stretch.
+// path returns the entries of a stretch.
 func (x *exporter) path(s transcript.Stretch) (list []session.Entry, err error) {
 	path, err := x.s.Tree().Path(s.Tip)
 	if err != nil {
@@ -73,7 +73,7 @@ func (x *exporter) path(s transcript.Stretch) (list []session.Entry, err error) 
 	return list, nil
 }
 
-// about says in one line what session it is.
+// about describes the session on one line.
 func (x *exporter) about() string {
 	h := x.s.Header()
 	line := x.s.Dialect().Name() + " · " + screen.OneLine(string(h.ID), 60)

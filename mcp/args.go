@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// advice is what a model can do about an error of the library.
+// advice tells a model what it can do about an error of the library.
 var advice = []struct {
 	kind error
 	text string
@@ -38,17 +38,17 @@ const (
 	leastBytes   = 8_000
 	mostBytes    = 200_000
 	mostRows     = 1000
-	// frame is kept free for what stands around the rows of a result.
+	// frame is reserved for what surrounds the rows of a result.
 	frame = 1500
 )
 
-// sizeArgs bound a result.
+// sizeArgs limit the size of a result.
 type sizeArgs struct {
 	MaxBytes int    `json:"maxBytes" doc:"maximum size of the result in bytes, 8000 to 200000; default 25000"`
 	Cursor   string `json:"cursor" doc:"\"next\" (or \"previous\") of an earlier result, to get more; repeat the other arguments"`
 }
 
-// room is how many bytes the rows of the result may take.
+// room returns the number of bytes for the rows of the result.
 func (a sizeArgs) room() (*room, error) {
 	n := a.MaxBytes
 	if n == 0 {
@@ -60,7 +60,7 @@ func (a sizeArgs) room() (*room, error) {
 	return &room{left: n - frame}, nil
 }
 
-// textBytes checks how much of each text is wanted.
+// textBytes checks the requested length of each text.
 func textBytes(given, otherwise int) (int, error) {
 	switch {
 	case given == 0:
@@ -71,13 +71,13 @@ func textBytes(given, otherwise int) (int, error) {
 	return given, nil
 }
 
-// pageArgs bound a result that is a list.
+// pageArgs limit a result that is a list.
 type pageArgs struct {
 	Limit int `json:"limit" doc:"maximum number of results, up to 1000; default 20"`
 	sizeArgs
 }
 
-// bounds gives how many bytes the rows of the result may take, and how many rows there may be.
+// bounds returns the number of bytes for the rows of the result, and the largest number of rows.
 func (a pageArgs) bounds() (*room, int, error) {
 	space, err := a.room()
 	if err != nil {
@@ -89,7 +89,7 @@ func (a pageArgs) bounds() (*room, int, error) {
 	return space, cmp.Or(a.Limit, 20), nil
 }
 
-// spanArgs are a span of time.
+// spanArgs are a time span.
 type spanArgs struct {
 	Since string `json:"since" doc:"only from this time on: how long ago (12h, 7d, 2w), a day (2026-01-31) or a time (RFC 3339)"`
 	Until string `json:"until" doc:"only up to this time; a day is included"`
@@ -113,16 +113,16 @@ func badTime(name, text string) error {
 	return refuse("the argument %q must be an age like 7d, a day like 2026-01-31 or a time like 2026-01-31T12:00:00Z, not %q", name, text)
 }
 
-// scopeArgs choose sessions by project and agent.
+// scopeArgs select sessions by project and agent.
 type scopeArgs struct {
 	Project string `json:"project" doc:"the directory whose sessions to use, or \"all\"; default: the current project, or all projects if it has no sessions"`
 	Agent   string `json:"agent" doc:"only sessions of this agent, such as claude, codex, pi or omp"`
 }
 
-// allProjects is the value of "project" for all of them.
+// allProjects is the value of "project" for all projects.
 const allProjects = "all"
 
-// dir gives the directory that is meant, "" for all.
+// dir returns the selected directory, or "" for all.
 func (c *call) dir(a scopeArgs) (string, error) {
 	switch {
 	case a.Project == "":
@@ -137,26 +137,26 @@ func (c *call) dir(a scopeArgs) (string, error) {
 	return filepath.Abs(a.Project)
 }
 
-// position is a place in the result of a call. Each tool uses some of the members.
+// position is a position in the result of a call. Each tool uses some of the members.
 type position struct {
-	Of string `json:"of"` // the call, see digest
-	// N counts what came before. Back: the page ends there.
+	Of string `json:"of"` // digest of the call
+	// N counts what precedes the page. Back means that the page ends there.
 	N    int  `json:"n,omitempty"`
 	Back bool `json:"back,omitempty"`
-	// After is a place in a list of sessions or runs.
+	// After is a position in a list of sessions or runs.
 	After string `json:"after,omitempty"`
-	// Dir is the directory that was looked at, "" for all; Wide: because the current project has nothing. Until is the end of a
-	// search, in milliseconds.
+	// Dir is the selected directory, or "" for all. Wide means that all projects were searched because the current one has nothing. Until
+	// is the end of a search in milliseconds.
 	Dir   string `json:"dir,omitempty"`
 	Wide  bool   `json:"wide,omitempty"`
 	Until int64  `json:"until,omitempty"`
-	// Search is the number of a search that goes on; see searches.
+	// Search is the number of a search that is continued; see searches.
 	Search int `json:"search,omitempty"`
 	// Leaf is the end of a path.
 	Leaf string `json:"leaf,omitempty"`
 }
 
-// digest names a call by its arguments, so that a cursor of another call is recognised.
+// digest identifies a call by its arguments, so that a cursor of another call is recognized.
 func digest(tool string, args ...string) string {
 	h := fnv.New64a()
 	for _, a := range append([]string{tool}, args...) {
@@ -165,7 +165,7 @@ func digest(tool string, args ...string) string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// begin reads a cursor; without one, it is the beginning.
+// begin parses a cursor; "" means the beginning.
 func begin(cursor, of string) (p position, err error) {
 	if cursor == "" {
 		return position{Of: of}, nil
@@ -180,20 +180,20 @@ func begin(cursor, of string) (p position, err error) {
 	return p, nil
 }
 
-// cursor is the position as clients see it.
+// cursor returns the position as clients see it.
 func (p position) cursor() *string {
 	data, err := json.Marshal(p)
 	if err != nil {
-		return nil // numbers and strings can always be encoded
+		return nil // numbers and strings always encode
 	}
 	text := base64.RawURLEncoding.EncodeToString(data)
 	return &text
 }
 
-// room is how many bytes of a result are left.
+// room counts the bytes of a result that are left.
 type room struct{ left int }
 
-// take reports whether a value fits, and takes its place if it does.
+// take reports whether a value fits, and reserves its space if it does.
 func (r *room) take(v any) (bool, error) {
 	text, err := encode(v)
 	if err != nil || len(text)+1 > r.left {

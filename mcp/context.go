@@ -13,14 +13,14 @@ type contextArgs struct {
 	sizeArgs
 }
 
-// shownMessage is a message whose text may be cut. cut is how many bytes of it are left out.
+// shownMessage is a message whose text may be cut. cut is the number of bytes that are omitted.
 type shownMessage struct {
 	wire.PartsMessage
 	Cut int `json:"cut,omitempty"`
 }
 
-// contextWindow is a stretch of what the model sees at an entry, in order. first is the number of the first message, from 0. tokens is an estimate for
-// all messages.
+// contextWindow is a part of what the model sees at an entry, in order. first is the number of the first message, from 0. tokens is an
+// estimate for all messages.
 type contextWindow struct {
 	About    string          `json:"about"`
 	Session  session.ID      `json:"session"`
@@ -35,7 +35,7 @@ type contextWindow struct {
 	Problems []string        `json:"problems"`
 }
 
-// getContext gives the messages that the agent would send at an entry.
+// getContext returns the messages that the agent would send at an entry.
 func getContext(c *call, a contextArgs) (result contextWindow, err error) {
 	space, err := a.room()
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// drained is a transport that reports the end of the input after the last answer was written. The SDK cancels what is being answered when the
-// input ends, so that a script that writes its requests and closes the pipe would get no answers. A call with the id of one that is being
-// answered, to which the SDK gives no answer, is refused.
+// drained is a transport that reports the end of the input only after the last answer was written. When the input ends, the SDK cancels the
+// requests in progress, so a script that writes its requests and closes the pipe would get no answers. A call whose id is that of a call in
+// progress, to which the SDK gives no answer, is refused.
 type drained struct {
 	sdk.Transport
 	refuse func(id string, code int, why error) error
@@ -31,14 +31,14 @@ type draining struct {
 	sdk.Connection
 	refuse   func(id string, code int, why error) error
 	mu       sync.Mutex
-	open     map[jsonrpc.ID]bool // calls that were read and not answered
-	ended    bool                // nothing more is read
+	open     map[jsonrpc.ID]bool // calls that were read and not yet answered
+	ended    bool                // the input has ended
 	answered chan struct{}       // closed when the input has ended and no call is open
 	once     sync.Once
 	closed   chan struct{}
 }
 
-// Read gives the next message.
+// Read returns the next message.
 func (c *draining) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		m, err := c.Connection.Read(ctx)
@@ -60,15 +60,15 @@ func (c *draining) Read(ctx context.Context) (jsonrpc.Message, error) {
 		if !twice {
 			return m, nil
 		}
-		// The id stays that of the first call.
+		// The id continues to belong to the first call.
 		if err := c.refuse("null", jsonrpc.CodeInvalidRequest, fmt.Errorf("the id %#v is that of a call that is being answered", r.ID.Raw())); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// Write sends a message. Every call gets one response, also a cancelled one. The SDK refuses some calls, such as those before the first one,
-// without a code.
+// Write sends a message. Every call gets one response, even a cancelled one. The SDK refuses some calls, such as those before the first
+// one, without a code.
 func (c *draining) Write(ctx context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Response); ok {
 		defer c.note(func() { delete(c.open, r.ID) })
@@ -79,7 +79,7 @@ func (c *draining) Write(ctx context.Context, m jsonrpc.Message) error {
 	return c.Connection.Write(ctx, m)
 }
 
-// note changes what is known of calls.
+// note changes the state of calls.
 func (c *draining) note(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

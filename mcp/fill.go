@@ -2,17 +2,17 @@ package mcp
 
 import "slices"
 
-// filler takes as many of n items as fit into a result.
+// filler adds as many of n items as fit into a result.
 type filler[T any] struct {
 	room *room
-	kept int // room for what comes later
+	kept int // bytes that are reserved for later
 	n    int
-	// make reads an item and gives a function that makes it with at most so many bytes of text.
+	// make reads an item. It returns a function that makes the item with at most the given number of bytes of text.
 	make func(i int) (func(most int) T, error)
 	most int
 }
 
-// one makes an item. The first of a result is made smaller until it fits: a result without any would never end.
+// one makes an item. The first item of a result is shortened until it fits: pages without any item would never come to an end.
 func (f *filler[T]) one(i int, first bool) (item T, ok bool, err error) {
 	shorten, err := f.make(i)
 	if err != nil {
@@ -30,7 +30,7 @@ func (f *filler[T]) one(i int, first bool) (item T, ok bool, err error) {
 	}
 }
 
-// forward takes items from a number on, and gives the number after the last.
+// forward adds items from a number on, and returns the number after the last one.
 func (f *filler[T]) forward(from int) (list []T, to int, err error) {
 	list = []T{}
 	for to = from; to < f.n; to++ {
@@ -46,7 +46,7 @@ func (f *filler[T]) forward(from int) (list []T, to int, err error) {
 	return list, to, nil
 }
 
-// backward takes items before a number, and gives that of the first. They are in order.
+// backward adds items before a number, and returns the number of the first one. They are in order.
 func (f *filler[T]) backward(to int) (list []T, from int, err error) {
 	list = []T{}
 	for from = min(to, f.n); from > 0; from-- {

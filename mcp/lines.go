@@ -14,15 +14,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lines passes on the lines of an input that are messages. The SDK ends the connection at one that is not; here it gets an error as its answer,
-// and the next line is read.
+// lines passes on the lines of an input that are messages. The SDK closes the connection after any other line; here such a line is answered
+// with an error, and the next line is read.
 type lines struct {
 	in      *bufio.Reader
 	out     io.Writer
-	pending []byte // of the line that is being passed on
+	pending []byte // rest of the line that is being passed on
 }
 
-// longest is the limit of a line. It leaves the SDK room for what it reads ahead.
+// longest is the largest length of a line. It leaves the SDK space for what it reads ahead.
 const longest = sdk.DefaultMaxLineLength / 2
 
 // Read implements io.Reader.
@@ -48,7 +48,8 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next gives the next line without white space around it. Of a line that is too long only the beginning is kept, which is one byte over the limit.
+// next returns the next line without surrounding white space. Of a line that is too long, it returns only the beginning, one byte more than
+// the limit.
 func (l *lines) next() ([]byte, error) {
 	var line []byte
 	for {
@@ -64,7 +65,7 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// checked says why a line is not a message.
+// checked returns why a line is not a message.
 func checked(line []byte) (code int, err error) {
 	switch {
 	case len(line) > longest:
@@ -86,20 +87,20 @@ func checked(line []byte) (code int, err error) {
 	return jsonrpc.CodeInvalidRequest, err
 }
 
-// exact reports whether an id is given back as it came: the SDK has numbers as floats.
+// exact reports whether the SDK, which converts numbers to floats, returns an id unchanged.
 func exact(id json.RawMessage) bool {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	return id[0] == '"' || err == nil && n >= -1<<53 && n <= 1<<53
 }
 
-// memberOf gives the value of a member of an object, or nil if the object does not have it.
+// memberOf returns the value of a member of an object, or nil if it has no such member.
 func memberOf(object []byte, name string) json.RawMessage {
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(object, &members) // what is no object has no members
+	_ = json.Unmarshal(object, &members) // anything but an object has no members
 	return members[name]
 }
 
-// idOf is the id of a line that is not a message, for the answer: null if it has none.
+// idOf returns the id of a line that is not a message, for the answer: null if it has none.
 func idOf(line []byte) string {
 	if id := memberOf(line, "id"); id != nil && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9') {
 		return string(id)
@@ -117,7 +118,7 @@ func (l *lines) refuse(id string, code int, why error) error {
 	return err
 }
 
-// locked is a writer for several goroutines. It stays open when the connection is closed.
+// locked is a writer for concurrent use. It stays open when the connection is closed.
 type locked struct {
 	mu sync.Mutex
 	w  io.Writer

@@ -14,16 +14,16 @@ import (
 	"github.com/treeline-dev/treeline/internal/redact"
 )
 
-// Store is what the server reads. A [treeline.Store] is one. None of the methods changes a session. They may be called by several goroutines at
-// once, and end early with an error if the context is cancelled.
+// Store is what the server reads. A [treeline.Store] is one. None of the methods changes a session. They may be called concurrently, and
+// return early with an error if the context is cancelled.
 type Store interface {
-	// Here is the project of the working directory, "" if that has no sessions.
+	// Here returns the project of the working directory, or "" if it has no sessions.
 	Here(ctx context.Context, opt treeline.RefreshOptions) (string, error)
-	// LookUp gives the sessions of lists that have a key, such as a path.
+	// LookUp returns the listed sessions that have a key, such as a path.
 	LookUp(ctx context.Context, k find.Keys) ([]treeline.Row, error)
-	// Page gives a part of the list of sessions.
+	// Page returns a page of the list of sessions.
 	Page(ctx context.Context, f treeline.Filter, opt treeline.PageOptions) (treeline.Page, error)
-	// Find gives the session that a name means.
+	// Find returns the session with a name.
 	Find(ctx context.Context, ref string) (treeline.Row, error)
 	// Open opens a session for reading.
 	Open(ctx context.Context, path string, opt treeline.OpenOptions) (*treeline.Session, error)
@@ -33,15 +33,15 @@ type Store interface {
 	Stats(ctx context.Context, opt treeline.StatsOptions) (treeline.Stats, error)
 }
 
-// Options change how the server answers. The zero value is fine.
+// Options are the options of a server. The zero value is valid.
 type Options struct {
 	// NoRedact shows secrets.
 	NoRedact bool
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
-	// WorkDir is what a relative directory in an argument is below; "" is the working directory of the process.
+	// WorkDir is the directory that relative directories in arguments refer to; "" means the working directory of the process.
 	WorkDir string
-	// Clock is the time; nil is that of the machine.
+	// Clock returns the time; nil means the machine's clock.
 	Clock func() time.Time
 }
 
@@ -54,13 +54,13 @@ type Server struct {
 	searches searches
 
 	mu     sync.Mutex
-	here   string // the project, as it was at hereAt
+	here   string // the project at the time hereAt
 	hereAt time.Time
 	plain  *redact.Finder // nil with NoRedact
-	known  []learned      // the last used one first
+	known  []learned      // the most recently used one is first
 }
 
-// New makes a server.
+// New returns a server.
 func New(store Store, opt Options) *Server {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
@@ -83,7 +83,7 @@ func New(store Store, opt Options) *Server {
 	return s
 }
 
-// Connect serves one client over any transport of the SDK. It returns when the connection is made.
+// Connect serves one client over any transport of the SDK. It returns once the connection is established.
 func (s *Server) Connect(ctx context.Context, t sdk.Transport) error {
 	_, err := s.sdk.Connect(ctx, t, nil)
 	return err
@@ -105,12 +105,13 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
-		_ = session.Close() // it ends anyway
+		_ = session.Close() // the connection ends in any case
 		return nil
 	}
 }
 
-// project gives the project of the working directory, "" if that has no sessions. It is kept for a while: to find it, all sessions are listed.
+// project returns the project of the working directory, or "" if it has no sessions. It is cached for a while, because finding it lists all
+// sessions.
 func (s *Server) project(ctx context.Context) (string, error) {
 	const keep = 30 * time.Second
 	now := s.opt.Clock()

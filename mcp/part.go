@@ -7,11 +7,11 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// partCost is what a part counts besides its text, about the length of its names in JSON.
+// partCost is what a part costs in addition to its text: about the length of its names in JSON.
 const partCost = 100
 
-// window gives a stretch of the texts of some parts, which are laid end to end: `most` bytes after the first `skip`. A part counts partCost and
-// the bytes of its text. taken is what the stretch has, left what comes after it. Of JSON that is cut, the piece is given as a string.
+// window returns a stretch of the texts of some parts, in order: `most` bytes after the first `skip`. A part costs partCost and the bytes
+// of its text. taken is the cost of the stretch, and left that of what follows. JSON that is cut is returned as a string.
 func window(parts []wire.Part, skip, most int) (part []wire.Part, taken, left int) {
 	w := stretch{skip: skip, most: most}
 	part = w.of(parts)
@@ -48,7 +48,7 @@ func (w *stretch) of(parts []wire.Part) []wire.Part {
 	return list
 }
 
-// head takes what a part counts besides its text, and reports whether the part is shown. It is never split.
+// head counts the cost of a part without its text, and reports whether the part is shown. It is never split.
 func (w *stretch) head() bool {
 	switch {
 	case w.skip >= partCost:
@@ -63,7 +63,7 @@ func (w *stretch) head() bool {
 	return true
 }
 
-// piece takes what belongs to the stretch of a text. It is shown if its part is, or if it is not empty.
+// piece returns the part of a text that belongs to the stretch. It is shown if the part is shown, or if it is not empty.
 func (w *stretch) piece(text string, shown bool) (string, bool) {
 	n := min(w.skip, len(text))
 	text, w.skip = text[n:], w.skip-n
@@ -80,7 +80,7 @@ func (w *stretch) piece(text string, shown bool) (string, bool) {
 	return text[:n], shown || n > 0
 }
 
-// textOf gives the text of a part: for a call its arguments, for an opaque part its JSON.
+// textOf returns the text of a part: of a call its arguments, of an opaque part its JSON.
 func textOf(p *wire.Part) (string, bool) {
 	switch {
 	case p.Text != nil:
@@ -104,7 +104,7 @@ func setText(p *wire.Part, text string) {
 	}
 	piece, err := json.Marshal(text)
 	if err != nil {
-		return // a string can always be encoded
+		return // a string always encodes
 	}
 	if p.Arguments != nil {
 		p.Arguments = piece

@@ -19,8 +19,8 @@ type promptArgs struct {
 	pageArgs
 }
 
-// promptList is a part of what the user typed. A prompt is given once, with the places where it was used. project is the directory
-// whose prompts are given, null for all; widened: the current project has no hit.
+// promptList is a page of the user's prompts. Each prompt is listed once, with the places where it was used. project is the directory whose
+// prompts are listed, null for all. widened means that the current project has no hit.
 type promptList struct {
 	About    string        `json:"about"`
 	Project  *string       `json:"project"`
@@ -30,13 +30,13 @@ type promptList struct {
 	Problems []string      `json:"problems"`
 }
 
-// shownPrompt is a prompt that may be cut. cut is how many bytes of it are left out.
+// shownPrompt is a prompt that may be cut. cut is the number of bytes that are omitted.
 type shownPrompt struct {
 	wire.Prompt
 	Cut int `json:"cut,omitempty"`
 }
 
-// promptMost is how much of a prompt is given.
+// promptMost is the largest number of bytes of a prompt that are returned.
 const promptMost = 2000
 
 // recalling collects prompts for a result.
@@ -45,10 +45,10 @@ type recalling struct {
 	space  *room
 	limit  int
 	result promptList
-	number map[string]int // of a text in the result
+	number map[string]int // number of each text in the result
 }
 
-// recallPrompts reads the sessions themselves, which are never out of date, and not the prompt history, which the user fills.
+// recallPrompts reads the sessions themselves, which are always up to date, and not the prompt history, which only the user updates.
 func recallPrompts(c *call, a promptArgs) (promptList, error) {
 	r := recalling{call: c, number: map[string]int{}, result: promptList{About: about, Prompts: []shownPrompt{}, Problems: []string{}}}
 	var err error
@@ -74,14 +74,14 @@ func recallPrompts(c *call, a promptArgs) (promptList, error) {
 	return r.result, err
 }
 
-// newest gives the prompts of the sessions that were used last. at.N counts those of the session at at.After that were given.
+// newest returns the prompts of the most recently used sessions. at.N is how many prompts of the session at at.After have been returned.
 func (r *recalling) newest(a promptArgs, at *position) (more bool, err error) {
 	f := treeline.Filter{Source: a.Agent}
 	since, until, err := a.parse(r.opt.Clock())
 	if err != nil {
 		return false, err
 	}
-	f.Since = since // not Until: a session that was used after it may have prompts from before
+	f.Since = since // but not Until: a session that was used later may have earlier prompts
 	if a.Cursor == "" {
 		if at.Dir, err = r.dir(a.scopeArgs); err != nil {
 			return false, err
@@ -111,7 +111,7 @@ func (r *recalling) newest(a promptArgs, at *position) (more bool, err error) {
 	})
 }
 
-// typed gives what was typed in a session, the last first. A session that cannot be read is a problem of the result.
+// typed returns the prompts of a session, the last one first. A session that cannot be read is a problem of the result.
 func (r *recalling) typed(row *place.Row) (list []session.Prompt, err error) {
 	if row.IsTask() {
 		return nil, nil
@@ -149,7 +149,7 @@ func (r *recalling) problem(err error) error {
 	return nil
 }
 
-// add puts a prompt into the result. It reports false if there is no room for it.
+// add adds a prompt to the result. It returns false if there is no room.
 func (r *recalling) add(row *place.Row, p session.Prompt) (bool, error) {
 	const mostUses = 5
 	text, left := p.Text, 0
@@ -181,8 +181,8 @@ func (r *recalling) add(row *place.Row, p session.Prompt) (bool, error) {
 	return ok, err
 }
 
-// matching gives the prompts with some words. A search finds the entries; which of them were typed, and their whole text, the sessions say. at.N counts
-// the hits that were looked at.
+// matching returns the prompts that match a query. A search finds the entries; the sessions tell which of them were typed, and their whole
+// text. at.N counts the hits that were examined.
 func (r *recalling) matching(a promptArgs, at *position) (more bool, err error) {
 	opt := find.Options{Source: a.Agent, Fields: query.FieldUser, Rewrite: r.rewrite(), Problem: func(err error) { _ = r.problem(err) }}
 	if opt.Since, opt.Until, err = a.parse(r.opt.Clock()); err != nil {

@@ -20,15 +20,15 @@ import (
 //	treeline://session/ID/entry/ENTRY    an entry with all of its text
 //	treeline://session/ID/context        what the model sees at the session's leaf
 //
-// Each is the JSON of the tool that gives the same. ?cursor= names another part of it.
+// Each one is the JSON of the tool with the same result. ?cursor= selects another page of it.
 const (
 	scheme    = "treeline://"
 	authority = scheme + "session/"
 	jsonType  = "application/json"
-	private   = "private" // a result may be kept for its user only
+	private   = "private" // only for caches of the same user
 )
 
-// uri names a session, an entry or a context.
+// uri identifies a session, an entry or a context.
 type uri struct {
 	session, entry string
 	context        bool
@@ -74,7 +74,7 @@ func parseURI(text string) (u uri, err error) {
 	return u, refuse("%q is not the URI of a session: use %sID, %[2]sID/entry/ENTRY or %[2]sID/context", text, authority)
 }
 
-// addResources has the SDK offer the templates. The list of resources is made here, since sessions come and go.
+// addResources registers the templates. The list of resources is made by listResources, since sessions come and go.
 func (s *Server) addResources() {
 	for _, t := range []sdk.ResourceTemplate{
 		{Name: "session", Title: "A session", URITemplate: authority + "{id}{?cursor}", Description: "The newest entries of a session; previous is the cursor of those before. As read_session."},
@@ -94,7 +94,7 @@ func (s *Server) addResources() {
 	})
 }
 
-// readResource reads what a URI names.
+// readResource reads what a URI identifies.
 func (s *Server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	u, err := parseURI(r.Params.URI)
 	if err != nil {
@@ -121,12 +121,12 @@ func (s *Server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: jsonType, Text: string(text)}}}, nil
 }
 
-// failed is an error of the protocol with the same text as that of a tool.
+// failed returns an error of the protocol with the text that a tool would return.
 func (s *Server) failed(err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.plainText(advised(err))}
 }
 
-// listResources gives a part of the list of all sessions, the last used first.
+// listResources returns a page of the list of all sessions, the most recently used first.
 func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest) (*sdk.ListResourcesResult, error) {
 	const page = 50
 	text := ""
@@ -146,7 +146,7 @@ func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest)
 			return true, nil
 		}
 		j := c.resource(row)
-		if seen[j.URI] { // a copy
+		if seen[j.URI] { // a copy of a session
 			j.URI = uri{session: row.Path}.String()
 		}
 		ok, err := space.take(j)
@@ -165,7 +165,7 @@ func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest)
 	return result, nil
 }
 
-// resource is a session in the list of resources.
+// resource returns a session in the list of resources.
 func (c *call) resource(r *place.Row) *sdk.Resource {
 	j := c.row(r)
 	title := j.Title

@@ -15,7 +15,7 @@ type runArgs struct {
 	pageArgs
 }
 
-// runList is a part of the list of runs, the newest first. project is the directory whose runs are listed, null for all.
+// runList is a page of the list of runs, the newest first. project is the directory whose runs are listed, null for all.
 type runList struct {
 	Project  *string    `json:"project"`
 	Runs     []wire.Run `json:"runs"`
@@ -89,7 +89,8 @@ type usageArgs struct {
 	pageArgs
 }
 
-// usageSum is what sessions used in all, and a part of the groups. copies counts the logs that were left out because another one has the same id.
+// usageSum is the total usage of sessions, and some of the groups. copies counts the logs that were left out because another one has the
+// same id.
 type usageSum struct {
 	Project *string      `json:"project"`
 	Sum     wire.Amount  `json:"sum"`

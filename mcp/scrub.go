@@ -13,18 +13,18 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// learned are the secrets of a session that was read. A nil finder replaces nothing.
+// learned has the secrets of a session that was read. A nil finder replaces nothing.
 type learned struct {
 	path   string
 	log    backend.Log
 	finder *redact.Finder
 }
 
-// mostLearned is how many sessions are remembered: a finder takes some KB for each secret.
+// mostLearned is the number of sessions that are remembered: a finder takes a few KB for each secret.
 const mostLearned = 8
 
-// scrubber gives what replaces the secrets of a session. All of the session is read for it, once: a password that a file shows is later typed by
-// itself.
+// scrubber returns the finder that replaces the secrets of a session. It reads the whole session once: a password that a file shows may
+// later be typed without context.
 func (c *call) scrubber(s *treeline.Session) (*redact.Finder, error) {
 	if c.plain == nil {
 		return nil, nil
@@ -57,7 +57,7 @@ func learn(ctx context.Context, plain *redact.Finder, s *treeline.Session) (*red
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		record, _, err := s.Whole(ctx, e) // its problems are told where it is shown
+		record, _, err := s.Whole(ctx, e) // its problems are reported where it is shown
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func learn(ctx context.Context, plain *redact.Finder, s *treeline.Session) (*red
 	return redact.New(redact.Options{Known: known}), nil
 }
 
-// scrubText replaces the secrets of a text.
+// scrubText replaces the secrets in a text.
 func scrubText(f *redact.Finder, text string) string {
 	if f == nil {
 		return text
@@ -87,7 +87,7 @@ func scrubJSON(f *redact.Finder, value json.RawMessage) json.RawMessage {
 	return clean
 }
 
-// scrubParts replaces the secrets of parts, and cuts names that no agent can have chosen. The bytes of images are left out.
+// scrubParts replaces the secrets in parts, and cuts names that cannot come from an agent. It ignores the bytes of images.
 func scrubParts(f *redact.Finder, parts []wire.Part) {
 	for i := range parts {
 		p := &parts[i]
@@ -104,20 +104,20 @@ func scrubParts(f *redact.Finder, parts []wire.Part) {
 	}
 }
 
-// plainText is a text without what looks like a secret by itself.
+// plainText replaces what looks like a secret even without context.
 func (s *Server) plainText(text string) string { return scrubText(s.plain, text) }
 
-// Lengths of what a row shows. Lists keep 600 bytes of a prompt: the end of that, which may cut a secret in two, is not shown.
+// Widths of texts in a row. Lists keep 600 bytes of a prompt; the end of that, which may be half a secret, is not shown.
 const (
 	titleWidth  = 160
 	promptWidth = 240
 	nameBytes   = 600
 	modelWidth  = 60
-	// columnBytes is how many bytes a column may take. Combining characters have no columns, so a line of them would have no end.
+	// columnBytes limits the bytes per column. Combining characters take no columns, so a line of them could be arbitrarily long.
 	columnBytes = 4
 )
 
-// fit cuts a text that takes more bytes in JSON. Characters that JSON escapes with \u are not in the texts of rows.
+// fit cuts a text that takes more than most bytes in JSON. Texts of rows have no characters that JSON escapes with \u.
 func fit(text string, most int) string {
 	size := 0
 	for i, r := range text {
@@ -133,17 +133,17 @@ func fit(text string, most int) string {
 	return text
 }
 
-// oneLine is a text on one line, cut.
+// oneLine returns a text on one line, cut to a width.
 func oneLine(text string, width int) string {
 	return fit(screen.OneLine(text, width), columnBytes*width)
 }
 
-// line is a text of a row: on one line, without secrets, cut.
+// line returns a text for a row: on one line, without secrets, cut to a width.
 func (s *Server) line(text string, width int) string {
 	return oneLine(s.plainText(text), width)
 }
 
-// name is a path or an id. It is cut, or cleaned, only if no agent can have chosen it.
+// name returns a path or an id. It is cut, or cleaned, only if it cannot come from an agent.
 func name[T ~string](text T) T {
 	if fit(string(text), nameBytes) == string(text) && screen.Clean(string(text)) == string(text) {
 		return text
@@ -151,10 +151,10 @@ func name[T ~string](text T) T {
 	return T(oneLine(string(text), nameBytes/columnBytes))
 }
 
-// where is the path of a log or of a folder, without secrets. A log is named by its id where that happens.
+// where returns the path of a log or of a folder, without secrets. A log whose path contains one is named by its id.
 func (s *Server) where(path string) string { return name(s.plainText(path)) }
 
-// maybe is name for a text that may be missing.
+// maybe is name for an optional text.
 func maybe[T ~string](text *T) *T {
 	if text == nil {
 		return nil

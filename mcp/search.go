@@ -22,8 +22,9 @@ type searchArgs struct {
 	pageArgs
 }
 
-// searchList is a part of the hits of a search. project is the directory whose sessions were searched, null for all. widened: the current project has no
-// hit, so all projects were searched. matched is "words", "regexp", or "substring" where the words were found only inside other words.
+// searchList is a page of the hits of a search. project is the directory whose sessions were searched, null for all. widened means that the
+// current project has no hit, so all projects were searched. matched is "words", "regexp", or "substring" if the words were found only
+// inside other words.
 type searchList struct {
 	About    string     `json:"about"`
 	Project  *string    `json:"project"`
@@ -40,14 +41,15 @@ func (a searchArgs) options(c *call) (opt find.Options, err error) {
 		opt.Label = ""
 	}
 	for _, word := range a.In {
-		field, _ := query.ParseField(word) // the tag of the argument has these words
+		field, _ := query.ParseField(word) // the tag of the argument allows only these words
 		opt.Fields |= field
 	}
 	opt.Since, opt.Until, err = a.parse(c.opt.Clock())
 	return opt, err
 }
 
-// rewrite takes secrets out of records before they are searched: no query can ask for one, and no snippet shows a part of one.
+// rewrite returns a function that replaces secrets in records before they are searched: no query can find one, and no snippet shows a part
+// of one.
 func (c *call) rewrite() func([]byte) []byte {
 	if c.plain == nil {
 		return nil
@@ -100,8 +102,8 @@ func searchSessions(c *call, a searchArgs) (result searchList, err error) {
 	return result, nil
 }
 
-// search gives n hits from a position on. The first search decides what the others look at: the current project or, if that has no hit, all projects
-// (at.Wide); and nothing that is written later. The hits that the client has are left out.
+// search returns n hits after a position. The first page decides what the others search: the current project or, if that has no hit, all
+// projects (at.Wide), and nothing that is written later. Hits that the client already has are left out.
 func (c *call) search(text string, opt find.Options, at *position, scope scopeArgs, first bool, n int) (found *treeline.SearchResult, err error) {
 	if first {
 		if at.Dir, err = c.dir(scope); err != nil {
@@ -136,7 +138,7 @@ func (c *call) search(text string, opt find.Options, at *position, scope scopeAr
 	}
 }
 
-// end is a moment after all hits.
+// end returns a time after all hits.
 func (c *call) end(res *treeline.SearchResult) time.Time {
 	last := c.opt.Clock()
 	for i := range res.Hits {

@@ -8,16 +8,17 @@ import (
 	"github.com/treeline-dev/treeline/find"
 )
 
-// searches remembers which hits of a search a client has. A search for more hits gives those of one log in the order of the log, which is not
-// always that of their times: the first hits of two searches with different limits need not be the same. If a search is no longer remembered,
-// the hits are counted.
+// searches remembers which hits of a search a client has. A search with a larger limit returns the hits of one log in the order of the log,
+// which is not always that of their times, so the first hits of two searches with different limits may differ. If a search is no longer
+// remembered, the hits are counted instead.
 type searches struct {
 	mu   sync.Mutex
 	last int
-	list []given // the last used one first
+	list []given // the most recently used one is first
 }
 
-// given are the hits of a search that a client has, in the order in which it got them. A cursor counts them, so that a request can be repeated.
+// given are the hits of a search that a client has, in the order in which it got them. A cursor counts them, so that a request can be
+// repeated.
 type given struct {
 	number int
 	hits   []string
@@ -29,7 +30,7 @@ const (
 	mostGiven    = 100_000
 )
 
-// rest gives the hits that a client does not have.
+// rest returns the hits that a client does not have.
 func (s *searches) rest(at *position, hits []find.Hit) []find.Hit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +48,7 @@ func (s *searches) rest(at *position, hits []find.Hit) []find.Hit {
 	return slices.DeleteFunc(hits, func(h find.Hit) bool { return has[hitName(&h)] })
 }
 
-// gave notes hits that a client gets, and moves the position after them.
+// gave notes the hits that a client gets, and moves the position behind them.
 func (s *searches) gave(at *position, hits []find.Hit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,12 +73,12 @@ func (s *searches) gave(at *position, hits []find.Hit) {
 	at.N += len(hits)
 }
 
-// find gives the index of the search of a position, -1 if it is not remembered.
+// find returns the index of the search of a position, or -1 if it is not remembered.
 func (s *searches) find(at *position) int {
 	return slices.IndexFunc(s.list, func(g given) bool { return g.number == at.Search && at.N <= len(g.hits) })
 }
 
-// hitName tells hits apart.
+// hitName identifies a hit.
 func hitName(h *find.Hit) string {
 	if h.Run != nil {
 		return fmt.Sprintf("%s %d", h.Run.Path, h.Line)

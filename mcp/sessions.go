@@ -17,8 +17,8 @@ type listArgs struct {
 	pageArgs
 }
 
-// sessionList is a part of the list of sessions, the last used first. project is the directory whose sessions are listed, null for all. Problems say what
-// could not be read.
+// sessionList is a page of the list of sessions, the most recently used first. project is the directory whose sessions are listed, null for
+// all. Problems say what could not be read.
 type sessionList struct {
 	Project  *string    `json:"project"`
 	Sessions []wire.Row `json:"sessions"`
@@ -33,7 +33,7 @@ func (a listArgs) filter(c *call) (f treeline.Filter, err error) {
 			f.Run = true
 			continue
 		}
-		h, _ := index.ParseHas(word) // the tag of the argument has these words
+		h, _ := index.ParseHas(word) // the tag of the argument allows only these words
 		f.Has |= h
 	}
 	f.Since, f.Until, err = a.parse(c.opt.Clock())
@@ -83,7 +83,7 @@ func listSessions(c *call, a listArgs) (result sessionList, err error) {
 	return result, err
 }
 
-// tell adds problems to a result, three at most.
+// tell returns a function that adds problems to a result, three at most.
 func (c *call) tell(problems *[]string) func(error) {
 	return func(err error) {
 		if len(*problems) < 3 {
@@ -92,8 +92,8 @@ func (c *call) tell(problems *[]string) func(error) {
 	}
 }
 
-// walk calls use with the sessions that a filter lets through, from a position on, until it returns false. The position is then that session's. more
-// reports that there is one.
+// walk calls use with the sessions that pass a filter, starting after a position, until it returns false. The position then is before that
+// session, and more is true.
 func (c *call) walk(f treeline.Filter, at *position, page int, problems *[]string, use func(*place.Row) (bool, error)) (more bool, err error) {
 	opt := treeline.PageOptions{Limit: page}
 	opt.Problem = c.tell(problems)
@@ -111,7 +111,7 @@ func (c *call) walk(f treeline.Filter, at *position, page int, problems *[]strin
 			case goOn:
 				continue
 			case i > 0:
-				// A place in a list is that of the row before it. Only a page that ends there tells it.
+				// The position in a list is that of the row before it. Only a page that ends there returns it.
 				opt.Limit = i
 				found, err = c.store.Page(c.ctx, f, opt)
 				at.After = found.Next
@@ -125,7 +125,7 @@ func (c *call) walk(f treeline.Filter, at *position, page int, problems *[]strin
 	}
 }
 
-// row is a session in a list.
+// row returns a session in a list.
 func (c *call) row(r *place.Row) wire.Row {
 	j := wire.NewRow(r)
 	j.Title, j.Prompt = c.line(j.Title, titleWidth), c.line(j.Prompt, promptWidth)

@@ -22,7 +22,7 @@ import (
 type tool struct {
 	name, title, doc string
 	in, out          reflect.Type
-	do               reflect.Value // a function that takes a *call and in and gives out and an error
+	do               reflect.Value // a function that takes a *call and in, and returns out and an error
 }
 
 // call is one call of a tool, or one read of a resource.
@@ -31,13 +31,13 @@ type call struct {
 	ctx context.Context
 }
 
-// row makes a tool of a function. The fields of In are its arguments; see argumentsOf.
+// row makes a tool from a function. The fields of In are its arguments; see argumentsOf.
 func row[In, Out any](name, title, doc string, f func(*call, In) (Out, error)) tool {
 	do := reflect.ValueOf(f)
 	return tool{name: name, title: title, doc: doc, in: do.Type().In(1), out: do.Type().Out(0), do: do}
 }
 
-// addTool has the SDK offer a tool. Arguments and results are checked and encoded here: the SDK would pass numbers of a session through floats, and
+// addTool registers a tool. Arguments and results are checked and encoded here: the SDK would convert numbers of a session to floats, and
 // its errors do not tell a model what to do.
 func (s *Server) addTool(t tool) {
 	closed := false
@@ -102,8 +102,8 @@ func argumentsOf(t reflect.Type) (list []argument) {
 	return list
 }
 
-// decode reads arguments into a struct. An unknown one is refused: a filter that does nothing would give a wrong answer. null is as good as
-// absent, since some models send all arguments.
+// decode reads arguments into a struct. It refuses unknown ones, since ignoring a filter would give a wrong answer. null is the same as
+// absent, because some models send all arguments.
 func decode(arguments json.RawMessage, into any) error {
 	list := argumentsOf(reflect.TypeOf(into).Elem())
 	if len(bytes.TrimSpace(arguments)) == 0 {
@@ -137,7 +137,8 @@ func decode(arguments json.RawMessage, into any) error {
 	return nil
 }
 
-// whole gives a number such as 20.0 or 2e1 without its point: JSON Schema takes it for a whole one, and some clients have no other numbers.
+// whole returns a number such as 20.0 or 2e1 without its point: for JSON Schema it is an integer, and some clients write all numbers like
+// this.
 func (a *argument) whole(text json.RawMessage) json.RawMessage {
 	var f float64
 	if a.kind.Kind() != reflect.Int || json.Unmarshal(text, &f) != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
@@ -146,7 +147,7 @@ func (a *argument) whole(text json.RawMessage) json.RawMessage {
 	return strconv.AppendInt(nil, int64(f), 10)
 }
 
-// typeName is the type in words.
+// typeName describes the type in words.
 func (a *argument) typeName() string {
 	switch a.kind.Kind() {
 	case reflect.Bool:
@@ -205,7 +206,7 @@ func inputSchema(t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// resultSchema is the schema of a result. Its root is an object, as the protocol wants it, and the other structs are definitions.
+// resultSchema is the schema of a result. Its root is an object, as the protocol requires; the other structs are definitions.
 type resultSchema struct {
 	*jsonschema.Schema
 	Defs jsonschema.Defs `json:"$defs"`
@@ -219,14 +220,14 @@ func outputSchema(t reflect.Type) resultSchema {
 	return resultSchema{s, set.Defs}
 }
 
-// refusal is a mistake in the arguments. Its text says what to do.
+// refusal is the error for a mistake in the arguments. Its text says what to do.
 type refusal struct{ text string }
 
 func (e *refusal) Error() string { return e.text }
 
 func refuse(format string, a ...any) error { return &refusal{fmt.Sprintf(format, a...)} }
 
-// advised is an error with what the model can do about it. Of a long one, which repeats an argument, the beginning and the end are given.
+// advised adds what the model can do about an error. Of a long one, which repeats an argument, it keeps the beginning and the end.
 func advised(err error) string {
 	const most = 2000
 	text := err.Error()

@@ -1,6 +1,7 @@
 package mcp
 
-// tools is the list of tools, in the order in which clients see them. Descriptions are for a model: when to use it, what it gives, an example.
+// tools lists the tools in the order in which clients see them. Descriptions are for a model: when to use the tool, what it returns, an
+// example.
 func tools() []tool {
 	return []tool{
 		row("search_sessions", "Search sessions",

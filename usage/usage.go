@@ -1,7 +1,7 @@
-// Package usage sums up what sessions used: messages, tokens and cost, by agent, model, project and day.
+// Package usage sums up the usage of sessions: messages, tokens and cost, by agent, model, project and day.
 //
-// Everything comes from the rows of a catalogue (index.Spell), so no log is read. Look finds out which rows repeat others, and
-// Catalogue.Sum makes a Report. A Sum adds up rows that come some at a time.
+// All numbers come from the rows of a catalogue (index.Spell), so no log is read. Look finds the rows that repeat others, and Catalogue.Sum
+// makes a Report. A Sum adds up rows in batches.
 //
 // Nothing is counted twice. Three kinds of rows repeat what other rows have:
 //
@@ -15,11 +15,11 @@
 //     quarter of an hour of the old session counts there. If the old session is not in the catalogue, the longest conversion of it takes
 //     its place.
 //
-// Cost is what agents recorded; treeline has no prices. Where an agent records the cost of a session so far, the differences
-// count. In a fork the first such sum includes what was copied: it is divided by tokens.
+// Cost is what agents recorded; treeline has no prices. If an agent records the cost of the session so far, the differences count. In a
+// fork, the first such sum includes the copied messages: it is divided in proportion to the tokens.
 //
-// Two kinds of messages count twice, since nothing in the catalogue tells them apart: those that a fork of a removed fork has
-// from its grandparent, and those of forks of codelia's states, whose messages have no times. The latter record no tokens.
+// Two kinds of messages count twice, since the catalogue cannot detect them: those that a fork of a removed fork has from its grandparent,
+// and those of forks of codelia's states, whose messages have no times. The latter record no tokens.
 package usage
 
 import (
@@ -50,18 +50,18 @@ const (
 // Keys lists the keys of a report that people read.
 var Keys = []Key{Agent, Model, Project, Day}
 
-// Amount is what some sessions used.
+// Amount is the usage of some sessions.
 type Amount struct {
-	// Sessions counts the sessions that have a part in the amount. One session may have a part in several groups.
+	// Sessions is the number of sessions that contribute to the amount. One session may contribute to several groups.
 	Sessions int
 	// Messages counts all messages; in a group of one model, the answers of that model.
 	Messages int
-	// Tokens and Cost are as far as the agents recorded them; Cost is in dollars.
+	// Tokens and Cost are what the agents recorded; Cost is in dollars.
 	Tokens index.Tokens
 	Cost   float64
 }
 
-// add adds the messages of a spell. A sum that no number can hold stays what it was: one odd session does not spoil the rest.
+// add adds the messages of a spell. A sum that would overflow is left unchanged, so that one odd session does not spoil the rest.
 func (a *Amount) add(messages int, s *index.Spell) {
 	a.Messages += messages
 	a.Tokens.Add(s.Tokens)
@@ -70,39 +70,39 @@ func (a *Amount) add(messages int, s *index.Spell) {
 	}
 }
 
-// Group is the amount of one agent, model, project or day. Name is "" where the sessions do not say which.
+// Group is the amount of one agent, model, project or day. Name is "" if the sessions do not say which.
 type Group struct {
 	Name string
 	Amount
 }
 
-// Report is what sessions used, in all and by each key that was asked for. Days are in their order; other groups begin with
-// the highest cost, then the most tokens, then the most messages.
+// Report is the usage of sessions, in total and by each requested key. Days are in order; other groups are sorted by cost, tokens and
+// messages, the largest first.
 type Report struct {
 	Total  Amount
 	Groups map[Key][]Group
-	// Copies counts the logs that were left out because another one has the same id, of the time that was asked for.
+	// Copies is the number of logs in the time span that were left out because another one has the same id.
 	Copies int
 }
 
-// Options narrow a report.
+// Options select what a report covers.
 type Options struct {
-	// By are the keys to group by; nil is all.
+	// By are the keys to group by; nil means all.
 	By []Key
-	// Since and Until are the first moment that counts and the first that does not, to a quarter of an hour. Messages
-	// without a time have that of their session.
+	// Since and Until are the first time that counts and the first that does not, rounded to a quarter of an hour. A message without a time
+	// has that of its session.
 	Since, Until time.Time
 	// Model, if set, selects answers by their model: see place.Filter.
 	Model string
-	// Zone decides which day it is; nil is the local one.
+	// Zone determines the days; nil means the local zone.
 	Zone *time.Location
 }
 
 // Catalogue knows which rows repeat others.
 type Catalogue struct {
-	copies map[string]bool // paths of logs whose id a longer one has
-	owners map[string]bool // paths of forks that count what they have of their parent
-	// until has the last quarter of the sessions that others were converted from, by the paths of the others.
+	copies map[string]bool // paths of logs with the id of a longer one
+	owners map[string]bool // paths of forks that count the messages of their parent
+	// until has, by the path of a converted session, the last quarter of an hour of the session that it was converted from.
 	until map[string]int64
 }
 
@@ -130,17 +130,17 @@ func Look(rows []place.Row) *Catalogue {
 	return c
 }
 
-// longer reports whether a row counts and not another one with the same messages. It does not depend on the order of rows.
+// longer reports whether a counts rather than b, which has the same messages. It does not depend on the order of rows.
 func longer(a, b *place.Row) bool {
 	return a.Messages > b.Messages || a.Messages == b.Messages && newer(a, b)
 }
 
-// newer decides between equals as lists sort them.
+// newer decides between equals in the way that lists are sorted.
 func newer(a, b *place.Row) bool {
 	return cmp.Or(b.When().Compare(a.When()), strings.Compare(a.Path, b.Path)) < 0
 }
 
-// forks finds the forks that stand for a parent that is not in the list.
+// forks finds the forks that count for a parent that is not in the list.
 func (c *Catalogue) forks(rows []place.Row) {
 	type fork struct {
 		row    *place.Row
@@ -167,7 +167,7 @@ func (c *Catalogue) forks(rows []place.Row) {
 	}
 }
 
-// conversions finds out how much of the converted sessions is older than the end of what they were converted from.
+// conversions finds, for each converted session, the end of the session that it was converted from.
 func (c *Catalogue) conversions(rows []place.Row, longest map[session.ID]*place.Row) {
 	converted := map[session.ID][]*place.Row{}
 	for i := range rows {
@@ -192,7 +192,7 @@ func (c *Catalogue) conversions(rows []place.Row, longest map[session.ID]*place.
 		for _, s := range old.Known.Spells.List() {
 			last = max(last, s.Quarter)
 		}
-		if last == 0 { // messages without a time got that of the log
+		if last == 0 { // messages without a time got the time of the log
 			last = index.QuarterOf(old.When())
 		}
 		for _, r := range list {
@@ -203,14 +203,14 @@ func (c *Catalogue) conversions(rows []place.Row, longest map[session.ID]*place.
 	}
 }
 
-// Sum sums up some rows of the catalogue. Rows that are not sessions, or of which only the ends were read, do not count.
+// Sum sums up some rows of the catalogue. Rows that are not sessions, or that were read only in part, do not count.
 func (c *Catalogue) Sum(rows []place.Row, opt Options) Report {
 	s := New(opt)
 	s.Add(c, rows)
 	return s.Report()
 }
 
-// New begins a sum to which rows are added.
+// New starts a sum.
 func New(opt Options) *Sum {
 	if opt.By == nil {
 		opt.By = Keys
@@ -228,8 +228,8 @@ func New(opt Options) *Sum {
 	return s
 }
 
-// Add adds rows of a catalogue, each of which is added once. The catalogue has all rows that these repeat or that repeat them; see
-// Look.
+// Add adds rows of a catalogue. Each row must be added only once. The catalogue must have all rows that these repeat, or that repeat them;
+// see Look.
 func (s *Sum) Add(c *Catalogue, rows []place.Row) {
 	for i := range rows {
 		r := &rows[i]
@@ -249,7 +249,7 @@ func (s *Sum) Add(c *Catalogue, rows []place.Row) {
 	}
 }
 
-// Report gives the sum of what was added.
+// Report returns the sum of what was added.
 func (s *Sum) Report() Report {
 	report := Report{Total: s.total.Amount, Groups: map[Key][]Group{}, Copies: s.copies}
 	for _, key := range s.opt.By {
@@ -258,7 +258,7 @@ func (s *Sum) Report() Report {
 	return report
 }
 
-// From is the first moment that counts if Options.Since is the given one: the beginning of its quarter of an hour.
+// From returns the first time that counts for a value of Options.Since: the beginning of its quarter of an hour.
 func From(since time.Time) time.Time {
 	if since.IsZero() {
 		return since
@@ -267,29 +267,29 @@ func From(since time.Time) time.Time {
 	return at
 }
 
-// Sum is a sum of rows that are added some at a time.
+// Sum is a sum of rows that are added in batches.
 type Sum struct {
 	opt    Options
 	copies int
-	model  func(string) bool // nil for all models
+	model  func(string) bool // nil means all models
 	total  group
 	groups map[Key]map[string]*group
-	days   map[int64]string // of quarters
+	days   map[int64]string // by quarter of an hour
 	seen   int              // counts the rows, from 1
 }
 
-// group is an amount, and the last row that has a part in it.
+// group is an amount, and the last row that contributed to it.
 type group struct {
 	Amount
 	last int
 }
 
-// row adds one session. whole: messages copied from its parent count, too. Quarters of an hour up to until do not count.
+// row adds one session. whole means that messages copied from its parent count, too. Quarters of an hour up to until do not count.
 func (s *Sum) row(r *place.Row, whole bool, until int64) {
 	s.seen++
 	spells := r.Known.Spells.List()
 	if len(spells) == 0 && s.model == nil {
-		spells = []index.Spell{{Model: -1}} // it has no messages, but is a session
+		spells = []index.Spell{{Model: -1}} // without messages it still counts as a session
 	}
 	for i := range spells {
 		p := &spells[i]
@@ -334,7 +334,7 @@ func (s *Sum) row(r *place.Row, whole bool, until int64) {
 	}
 }
 
-// wanted reports whether the quarter of an hour that begins at a time is within the options.
+// wanted reports whether the quarter of an hour that begins at a time is selected.
 func (s *Sum) wanted(at time.Time) bool {
 	begin := index.QuarterOf(at)
 	return (s.opt.Since.IsZero() || begin >= index.QuarterOf(s.opt.Since)) && (s.opt.Until.IsZero() || at.Before(s.opt.Until))
@@ -348,7 +348,7 @@ func (s *Sum) add(g *group, messages int, p *index.Spell) {
 	}
 }
 
-// day names the day of a quarter of an hour. Formatting a date takes longer than all else.
+// day returns the day of a quarter of an hour. It is cached, because formatting a date takes longer than everything else.
 func (s *Sum) day(at time.Time) string {
 	q := index.QuarterOf(at)
 	name, ok := s.days[q]
@@ -359,7 +359,7 @@ func (s *Sum) day(at time.Time) string {
 	return name
 }
 
-// list sorts the groups of a key.
+// list returns the groups of a key, sorted.
 func (s *Sum) list(key Key) []Group {
 	list := []Group{}
 	for name, g := range s.groups[key] {

@@ -1,4 +1,4 @@
-// Package accesstest tests what any access.Book promises.
+// Package accesstest tests the contract of access.Book.
 package accesstest
 
 import (
@@ -15,7 +15,7 @@ import (
 // Now is the time of the suite.
 var Now = time.Date(2026, 2, 16, 12, 0, 0, 0, time.UTC)
 
-// Run tests the books that open gives. Each is empty.
+// Run tests the books that open returns. Each book must be empty.
 func Run(t *testing.T, open func(t *testing.T) access.Book) {
 	t.Run("tokens", func(t *testing.T) { tokens(t, open(t)) })
 	t.Run("revoke", func(t *testing.T) { revoke(t, open(t)) })
@@ -24,7 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) access.Book) {
 	t.Run("refusals", func(t *testing.T) { refusals(t, open(t)) })
 }
 
-// add makes a token whose 32 bytes are all n.
+// add creates a token whose 32 bytes are all n.
 func add(t *testing.T, b access.Book, n byte, g access.Grant) (token string) {
 	t.Helper()
 	token, err := access.NewToken(bytes.NewReader(bytes.Repeat([]byte{n}, 32)))
@@ -46,7 +46,7 @@ func find(t *testing.T, b access.Book, text string) (g access.Grant, found bool)
 	return g, err == nil
 }
 
-// tokens: a token is found by itself and by its cookie, and by nothing else.
+// tokens checks that a token is found by itself and by its cookie, and by nothing else.
 func tokens(t *testing.T, b access.Book) {
 	if list, err := b.List(t.Context()); err != nil || len(list) != 0 {
 		t.Fatalf("an empty book: %v, %v", list, err)
@@ -82,7 +82,7 @@ func tokens(t *testing.T, b access.Book) {
 	}
 }
 
-// revoke: a revoked token is found, says so, and its name is free again.
+// revoke checks that a revoked token is found as revoked, and that its name is free again.
 func revoke(t *testing.T, b access.Book) {
 	first := access.Grant{Name: "ci", Created: Now}
 	token := add(t, b, 1, first)
@@ -110,7 +110,7 @@ func revoke(t *testing.T, b access.Book) {
 	}
 }
 
-// touch: only a later use counts.
+// touch checks that only a later use counts.
 func touch(t *testing.T, b access.Book) {
 	token := add(t, b, 1, access.Grant{Name: "ci", Created: Now})
 	for _, at := range []time.Time{Now.Add(time.Hour), Now} {
@@ -123,7 +123,7 @@ func touch(t *testing.T, b access.Book) {
 	}
 }
 
-// records: the newest come first, and a query narrows them.
+// records checks that the newest come first, and that queries select records.
 func records(t *testing.T, b access.Book) {
 	if list, err := b.Records(t.Context(), access.Query{}); err != nil || len(list) != 0 {
 		t.Fatalf("an empty log: %v, %v", list, err)
@@ -163,7 +163,7 @@ func records(t *testing.T, b access.Book) {
 	}
 }
 
-// refusals: a grant that is not valid is not added.
+// refusals checks that an invalid grant is not added.
 func refusals(t *testing.T, b access.Book) {
 	for _, g := range []access.Grant{
 		{}, {Name: " a"}, {Name: "a\nb"}, {Name: "a", User: "\x1b[31m"}, {Name: "a", Projects: []string{"work"}},

@@ -1,5 +1,5 @@
-// Package all opens the books of tokens that lie beside archives. Only a program that wants every kind imports it: it links their
-// databases too.
+// Package all opens the books of tokens that belong to archives. Only a program that needs every kind should import it: it links their
+// databases, too.
 package all
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/access/postgres"
 )
 
-// Open opens the book beside the archive at a URL with this scheme. It makes no connection yet.
+// Open opens the book that belongs to the archive at a URL with this scheme. It makes no connection yet.
 func Open(scheme, url string, random io.Reader) (access.Book, error) {
 	switch scheme {
 	case "postgres", "postgresql":

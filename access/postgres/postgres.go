@@ -1,7 +1,7 @@
-// Package postgres keeps the tokens of a server and its audit log in PostgreSQL, beside the logs of the archive.
+// Package postgres keeps the tokens of a server and its audit log in PostgreSQL, next to the logs of the archive.
 //
-// The tables are in a schema of their own, so that a role can be given the logs without the tokens. A server needs to select,
-// insert and update in them. Records of the audit log are never changed or removed by this program.
+// The tables are in a schema of their own, so that a role may have access to the logs but not to the tokens. A server needs the rights to
+// select, insert and update. This program never changes or removes records of the audit log.
 package postgres
 
 import (
@@ -33,7 +33,7 @@ const (
 
 	sqlRevoke = `update treeline_access.token set revoked = $2 where name = $1 and revoked is null returning ` + columns
 
-	// A revoke whose answer was lost has left its time.
+	// If the answer to a revocation was lost, the token has that time of revocation.
 	sqlRevoked = `select ` + columns + ` from treeline_access.token where name = $1 and revoked = $2`
 
 	sqlTouch = `update treeline_access.token t set used = u.at from unnest($1::text[], $2::timestamptz[]) as u (name, at)
@@ -48,14 +48,13 @@ const (
 			and ($5::timestamptz is null or at < $5) order by at desc, batch, n desc limit $6`
 )
 
-// Options say how a book is used.
+// Options are the options of a book.
 type Options struct {
-	// Random makes the numbers of batches.
+	// Random is the source of the numbers of batches.
 	Random io.Reader
 }
 
-// Book is the tokens and the audit log in a database. It connects when it is used first, and makes its tables when something is
-// written.
+// Book has the tokens and the audit log in a database. It connects when it is first used, and creates its tables with the first write.
 type Book struct {
 	db     *pgdb.DB
 	random io.Reader
@@ -78,7 +77,7 @@ func (b *Book) Close() error {
 	return nil
 }
 
-// read is pgdb.Read of a database that may have no tokens yet.
+// read is pgdb.Read for a database that may have no tokens yet.
 func (b *Book) read(ctx context.Context, do func(p *pgdb.Pool) error) error {
 	err := b.db.Read(ctx, do)
 	if errors.Is(err, pgdb.ErrEmpty) {
@@ -108,7 +107,7 @@ func (b *Book) Add(ctx context.Context, g access.Grant, k access.Keys) error {
 	return err
 }
 
-// null is a time that may be missing.
+// null returns nil for a missing time.
 func null(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -116,7 +115,7 @@ func null(t time.Time) *time.Time {
 	return &t
 }
 
-// grant reads a row. before are the columns in front of those of the grant.
+// grant reads a row. before are the columns that precede those of the grant.
 func grant(row pgdb.Row, before ...any) (g access.Grant, err error) {
 	var expires, used, revoked *time.Time
 	err = row.Scan(append(before, &g.Name, &g.User, &g.Machine, &g.Write, &g.Projects, &g.Created, &expires, &used, &revoked)...)
@@ -146,7 +145,7 @@ func (b *Book) List(ctx context.Context) (list []access.Grant, err error) {
 
 // Revoke implements access.Book.
 func (b *Book) Revoke(ctx context.Context, name string, at time.Time) (g access.Grant, err error) {
-	at = at.Truncate(time.Microsecond) // as the database keeps it
+	at = at.Truncate(time.Microsecond) // the database has this precision
 	err = b.db.Write(ctx, func(p *pgdb.Pool, again bool) (err error) {
 		if g, err = grant(p.QueryRow(ctx, sqlRevoke, name, at)); again && errors.Is(err, pgdb.ErrNoRows) {
 			g, err = grant(p.QueryRow(ctx, sqlRevoked, name, at))
@@ -159,7 +158,7 @@ func (b *Book) Revoke(ctx context.Context, name string, at time.Time) (g access.
 	return g, err
 }
 
-// Find implements access.Book. The index finds the row by the hash, from which nothing of the token can be learned.
+// Find implements access.Book. The index finds the row by the hash, from which nothing can be learned about the token.
 func (b *Book) Find(ctx context.Context, sum access.Sum) (g access.Grant, err error) {
 	var token, cookie []byte
 	err = b.db.Read(ctx, func(p *pgdb.Pool) (err error) {

@@ -19,6 +19,7 @@
 // tool turns this off, since a hostile text could ask for that; Options.NoRedact does.
 //
 // # Hostile text
+//
 // The text of a session may have been written to mislead the model that reads it. It reaches the client only in JSON strings, with control
 // characters escaped, and results say that it is data.
 package mcp

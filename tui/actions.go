@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// act does an action, and asks first where something is missing or would be lost.
+// act performs an action. It asks first if something is missing or would be lost.
 func (p *program) act(a look.Action, t look.Target) tea.Cmd {
 	switch {
 	case p.Command == nil, a == look.Browse && p.Browse == nil:
@@ -52,7 +52,7 @@ func (p *program) act(a look.Action, t look.Target) tea.Cmd {
 			switch {
 			case url == "":
 				return failed(err)
-			case err != nil: // over ssh there is none; the address may be reached all the same
+			case err != nil: // over ssh there is no browser; the address may work all the same
 				return look.Copy{Text: url, What: "the address (" + err.Error() + ")"}
 			}
 			return look.Status{Text: url + " is served until this program ends"}
@@ -68,7 +68,7 @@ func (p *program) act(a look.Action, t look.Target) tea.Cmd {
 
 func failed(err error) look.Status { return look.Status{Text: err.Error(), Error: true} }
 
-// run runs a treeline command, tells the screen, and says text.
+// run runs a treeline command, tells the screen, and shows text.
 func (p *program) run(a look.Action, t look.Target, text string, args ...string) tea.Cmd {
 	return func() tea.Msg {
 		_, notes, err := p.Command(p.ctx, args...)
@@ -117,12 +117,12 @@ func (p *program) copyResume(t look.Target) tea.Cmd {
 	}
 }
 
-// resumeElsewhere asks for the agent, converts the session, says what is lost, and asks what to do with the command.
+// resumeElsewhere asks for the agent, converts the session, reports what is lost, and asks what to do with the command.
 func (p *program) resumeElsewhere(t look.Target) tea.Cmd {
 	own := t.Agent
 	if d, err := p.Store.Dialect(t.Agent); err == nil {
 		if l, ok := d.(interface{ Program() string }); ok {
-			own = l.Program() // several formats may be those of one agent
+			own = l.Program() // an agent may have several formats
 		}
 	}
 	var options []look.Option
@@ -150,7 +150,7 @@ func (p *program) resumeElsewhere(t look.Target) tea.Cmd {
 	}})
 }
 
-// offer asks what to do with a command that continues a session. notes are what 'treeline resume' said beside it.
+// offer asks what to do with a command that continues a session. notes are the messages of 'treeline resume'.
 func (p *program) offer(t look.Target, agent string, r wire.Resume, notes []string) tea.Msg {
 	question := strings.Join(append([]string{"To continue in " + agent + ":", r.Command}, notes...), "\n")
 	if lost := lostWords(r.Conversion); lost != "" {
@@ -176,7 +176,7 @@ func (p *program) offer(t look.Target, agent string, r wire.Resume, notes []stri
 	})}
 }
 
-// lostWords says what a conversion lost, in a line or two.
+// lostWords describes what a conversion lost, in a line or two.
 func lostWords(c *wire.Conversion) string {
 	if c == nil {
 		return ""
@@ -200,7 +200,7 @@ func lostWords(c *wire.Conversion) string {
 	return "Nothing is lost."
 }
 
-// fileName makes a name for a file of a session's title.
+// fileName makes a file name from a session's title.
 func fileName(t look.Target) string {
 	const longest = 40
 	var b strings.Builder

@@ -10,26 +10,26 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// dialog is something that the user answers before anything else. It is drawn in the last lines of the screen.
+// dialog is a question that the user answers before anything else. It is drawn in the last lines of the screen.
 type dialog interface {
-	// key takes a key press; done ends the dialog.
+	// key handles a key press; done ends the dialog.
 	key(msg tea.KeyPressMsg) (cmd tea.Cmd, done bool)
-	// mouse takes an event, with lines counted from the first of the dialog.
+	// mouse handles an event, whose lines count from the first one of the dialog.
 	mouse(msg tea.MouseMsg) (cmd tea.Cmd, done bool)
-	// draw gives at most height lines.
+	// draw returns at most height lines.
 	draw(p *look.Palette, width, height int) []string
-	// keys are those of the last line.
+	// keys returns the keys for the last line.
 	keys() []look.Key
 }
 
 // typist is a dialog with a line of text.
 type typist interface {
 	insert(text string)
-	// cursor is its place in what was drawn last.
+	// cursor returns the place of the cursor in what was drawn last.
 	cursor() (x, y int)
 }
 
-// head draws the question. A screen ends with a rule, so a dialog needs none above it.
+// head draws the question. A screen ends with a rule, so the dialog needs none above it.
 func head(p *look.Palette, question string, width int) (lines []string) {
 	for _, line := range wrapped(question, width-2) {
 		lines = append(lines, " "+p.Strong.Render(line))
@@ -37,7 +37,7 @@ func head(p *look.Palette, question string, width int) (lines []string) {
 	return lines
 }
 
-// wrapped breaks a text into harmless lines.
+// wrapped wraps a text into harmless lines.
 func wrapped(text string, width int) (lines []string) {
 	for line := range strings.Lines(look.Text(text)) {
 		lines = append(lines, screen.Wrap(strings.TrimRight(line, "\n"), max(width, 1))...)
@@ -45,7 +45,7 @@ func wrapped(text string, width int) (lines []string) {
 	return lines
 }
 
-// confirmation is a question whose answer is yes or no.
+// confirmation is a yes-or-no question.
 type confirmation struct{ look.Confirm }
 
 func (c *confirmation) key(msg tea.KeyPressMsg) (tea.Cmd, bool) {
@@ -107,11 +107,11 @@ func (q *question) keys() []look.Key {
 	return []look.Key{{Keys: []string{"enter"}, Name: "ok"}, {Keys: []string{"esc"}, Name: "cancel"}}
 }
 
-// choice asks for one of several.
+// choice asks the user to choose one of several options.
 type choice struct {
 	choose look.Choose
 	window
-	first int // the line of the first option
+	first int // line of the first option
 }
 
 func (c *choice) n() int { return len(c.choose.Options) }

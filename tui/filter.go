@@ -12,44 +12,44 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// filter is what the list of sessions is narrowed by: the typed text, and what keys choose.
+// filter is the filter of the list of sessions: the typed text, and what keys have chosen.
 type filter struct {
 	text    string
 	agent   string // "" is all
 	project string // "" is all
-	span    int    // in spans
-	order   int    // in place.Orders
+	span    int    // index in spans
+	order   int    // index in place.Orders
 }
 
-// spans are the times that a key goes through.
+// spans are the time spans that a key cycles through.
 var spans = []struct {
 	name string
 	days int
 }{{"any time", 0}, {"last day", 1}, {"last 7 days", 7}, {"last 30 days", 30}}
 
-// orderWords name place.Orders.
+// orderWords has the words for place.Orders.
 var orderWords = map[place.Order]string{
 	place.OrderWhen: "by last use", place.OrderCreated: "by creation", place.OrderSize: "by size", place.OrderMessages: "by messages",
 	place.OrderTokens: "by tokens", place.OrderCost: "by cost", place.OrderTitle: "by title", place.OrderProject: "by project",
 }
 
-// none reports whether the filter lets everything through.
+// none reports whether everything passes the filter.
 func (f *filter) none() bool {
 	return strings.TrimSpace(f.text) == "" && f.agent == "" && f.project == "" && f.span == 0
 }
 
-// asked is a filter whose text has been read.
+// asked is a filter whose text has been parsed.
 type asked struct {
-	words                 []string // in lower case; each must occur
-	agent, project, model string   // in lower case; the name of the agent begins so, the others occur in their fields
+	words                 []string // in lower case; all must occur
+	agent, project, model string   // in lower case; prefix of the agent's name, and parts of the other fields
 	exact                 filter
 	since, until          time.Time
 	has                   index.Has
-	wrong                 string // a word that cannot be read
+	wrong                 string // an invalid word
 }
 
-// read takes the text apart. agent:omp, project:shop, model:opus, since:7d, until:2026-11-01 and has:label stand for the flags of
-// 'treeline ls'; other words occur anywhere.
+// read parses the text. agent:omp, project:shop, model:opus, since:7d, until:2026-11-01 and has:label stand for the flags of 'treeline ls';
+// other words may occur anywhere.
 func (f *filter) read(now time.Time) asked {
 	q := asked{exact: *f}
 	if days := spans[f.span].days; days > 0 {
@@ -95,12 +95,12 @@ func (q *asked) inText(text string) bool {
 	return !slices.ContainsFunc(q.words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// looks reports whether more than words is asked for, which a row has to fit.
+// looks reports whether there are conditions other than words.
 func (q *asked) looks() bool {
 	return q.exact.agent+q.exact.project+q.agent+q.project+q.model != "" || !q.since.IsZero() || !q.until.IsZero() || q.has != 0
 }
 
-// fits reports whether a row has what is asked for besides words.
+// fits reports whether a row meets the conditions other than words.
 func (q *asked) fits(r *treeline.Row) bool {
 	switch when := r.When(); {
 	case q.exact.agent != "" && r.Dialect.Name() != q.exact.agent,
@@ -118,7 +118,7 @@ func (q *asked) fits(r *treeline.Row) bool {
 		(q.model == "" || slices.ContainsFunc(r.Known.Models, func(m string) bool { return strings.Contains(strings.ToLower(m), q.model) }))
 }
 
-// haystack is the text of a row in which words are looked for.
+// haystack returns the text of a row that is searched for words.
 func haystack(r *treeline.Row) string {
 	parts := []string{r.Heading(), r.CWD, r.Dialect.Name(), string(r.ID)}
 	if r.Known != nil {
@@ -127,7 +127,7 @@ func haystack(r *treeline.Row) string {
 	return strings.ToLower(strings.Join(parts, "\n"))
 }
 
-// store gives the filter of pages of an archive. Words are a pattern of the title there.
+// store returns the filter for pages of an archive, where words are a pattern of the title.
 func (q *asked) store() treeline.Filter {
 	f := treeline.Filter{Source: q.exact.agent, CWD: q.exact.project, Since: q.since, Until: q.until, Model: q.model, Has: q.has}
 	if f.Source == "" {
@@ -139,7 +139,7 @@ func (q *asked) store() treeline.Filter {
 	return f
 }
 
-// inProject is the condition that project: sets, nil without it. An archive is asked for it.
+// inProject returns the condition of project:, or nil. It is passed to an archive.
 func (q *asked) inProject() func(cwd string) bool {
 	if q.project == "" {
 		return nil
@@ -147,7 +147,7 @@ func (q *asked) inProject() func(cwd string) bool {
 	return func(cwd string) bool { return strings.Contains(strings.ToLower(cwd), q.project) }
 }
 
-// command is the ls that lists the same; "" if there is none.
+// command returns the ls command with the same list, or "" if there is none.
 func (f *filter) command() string {
 	words := []string{"treeline ls --all"}
 	add := func(flag, value string) {
@@ -172,7 +172,7 @@ func (f *filter) command() string {
 		case key == "agent":
 			add("--source", value)
 		case key == "project":
-			return "" // --cwd takes a whole path
+			return "" // --cwd needs a whole path
 		case slices.Contains([]string{"model", "since", "until", "has"}, key):
 			add("--"+key, value)
 		default:
@@ -188,7 +188,7 @@ func (f *filter) command() string {
 	return strings.Join(words, " ")
 }
 
-// projectName is the last element of a working directory, of any system.
+// projectName returns the last element of a working directory, of any operating system.
 func projectName(cwd string) string {
 	if cwd == "" {
 		return "-"

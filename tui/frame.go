@@ -9,17 +9,17 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// body is how many lines a screen has: all but the title and the keys.
+// body returns the number of lines of a screen: all but the title and the keys.
 func (p *program) body() int { return max(p.height-2, 1) }
 
-// View implements tea.Model. Frames go to the canvas.
+// View implements tea.Model. It is empty, because frames are drawn by the canvas.
 func (p *program) View() tea.View { return tea.View{} }
 
 // frame draws everything.
 func (p *program) frame() (string, *cursor) {
 	left, right := p.top().Title()
 	lines := make([]string, 0, p.height)
-	// A column stays free at both ends, as on paper. The title needs its room more than what is said about it.
+	// A column is left free at both ends. The title has priority over the facts at the right end.
 	room := p.width - 2
 	left = look.Line(left, max(room, 1))
 	right = look.Line(right, max(min(room-10, room-1-min(look.Width(left), room*2/5)), 1))
@@ -39,7 +39,7 @@ func (p *program) frame() (string, *cursor) {
 	return strings.Join(lines, "\n"), p.cursor(room)
 }
 
-// box is the lines of the dialog. Some of the screen stays in sight if there is room for both.
+// box returns the lines of the dialog. If possible, a part of the screen remains visible.
 func (p *program) box() []string {
 	if p.dialog == nil {
 		return nil
@@ -53,7 +53,7 @@ func (p *program) box() []string {
 	return box[:min(len(box), room)]
 }
 
-// cursor is where text is typed, nil where none is.
+// cursor returns the place of the text cursor, or nil if no text is being typed.
 func (p *program) cursor(room int) *cursor {
 	if t, ok := p.dialog.(typist); ok {
 		x, y := t.cursor()
@@ -67,7 +67,7 @@ func (p *program) cursor(room int) *cursor {
 	return nil
 }
 
-// lastLine is the status or, without one, the keys that fit. The last one leads to all others.
+// lastLine returns the status or, without one, the keys that fit. The last of them leads to all others.
 func (p *program) lastLine() string {
 	if p.status.Text != "" {
 		if p.status.Error {
@@ -117,7 +117,7 @@ func (p *program) lastLine() string {
 	return " " + p.palette.Faint.Render(look.Cut(line, p.width-2))
 }
 
-// typed keeps the keys that are no text.
+// typed returns the keys that are not text.
 func typed(keys []look.Key) (kept []look.Key) {
 	for _, k := range keys {
 		k.Keys = slices.DeleteFunc(slices.Clone(k.Keys), func(name string) bool { return len([]rune(name)) == 1 || name == "space" })

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// input is a line of text that is typed. The terminal's own cursor stands in it, so nothing blinks by a timer of ours.
+// input is a line of text that is typed. It uses the terminal's own cursor, so blinking needs no timer.
 type input struct {
 	text []rune
 	at   int // the cursor is before this rune
@@ -23,7 +23,7 @@ func (in *input) set(s string) {
 
 func (in *input) String() string { return string(in.text) }
 
-// key takes a key press. It reports whether the key was one of the line's.
+// key handles a key press. It reports whether the key belongs to the line.
 func (in *input) key(msg tea.KeyPressMsg) bool {
 	switch msg.String() {
 	case "left", "ctrl+b":
@@ -53,7 +53,7 @@ func (in *input) key(msg tea.KeyPressMsg) bool {
 	return true
 }
 
-// insert puts text before the cursor. What was pasted may hold anything: it becomes one harmless line.
+// insert inserts text at the cursor. Pasted text may contain anything: it becomes one harmless line.
 func (in *input) insert(s string) {
 	const longest = 1000
 	s = strings.Map(func(r rune) rune {
@@ -68,7 +68,7 @@ func (in *input) insert(s string) {
 	in.at += len(add)
 }
 
-// cut takes out a part of the text.
+// cut removes a part of the text.
 func (in *input) cut(from, to int) {
 	from, to = max(from, 0), min(to, len(in.text))
 	if from < to {
@@ -77,7 +77,7 @@ func (in *input) cut(from, to int) {
 	}
 }
 
-// word is where the word before the cursor begins.
+// word returns the beginning of the word before the cursor.
 func (in *input) word() int {
 	at := in.at
 	for at > 0 && in.text[at-1] == ' ' {
@@ -89,7 +89,7 @@ func (in *input) word() int {
 	return at
 }
 
-// draw gives the part of the text around the cursor that fits into width columns, and the column of the cursor in it.
+// draw returns the part of the text around the cursor that fits into width columns, and the column of the cursor in it.
 func (in *input) draw(width int) (text string, cursor int) {
 	from := 0
 	for from < in.at && look.Width(string(in.text[from:in.at])) >= width {
@@ -99,7 +99,7 @@ func (in *input) draw(width int) (text string, cursor int) {
 	return look.Cut(before+string(in.text[in.at:]), width), look.Width(before)
 }
 
-// beside reports whether a key is one of the list below a line that is typed, and not one of the line.
+// beside reports whether a key belongs to the list below a line that is typed, and not to the line.
 func beside(msg tea.KeyPressMsg) bool {
 	switch msg.String() {
 	case "enter", "esc", "tab", "shift+tab", "up", "down", "ctrl+n", "ctrl+p", "pgup", "pgdown":
@@ -108,7 +108,7 @@ func beside(msg tea.KeyPressMsg) bool {
 	return false
 }
 
-// pressed takes a key while a line above a list is typed: one of the list's keys, or one of the line, after which typed runs.
+// pressed handles a key while a line above a list is typed: it belongs to the list or to the line. In the latter case, it calls typed.
 func (in *input) pressed(msg tea.KeyPressMsg, keys []look.Key, typed func() tea.Cmd) tea.Cmd {
 	if k, ok := look.Press(keys, msg); ok && beside(msg) {
 		return k.Run()

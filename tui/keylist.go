@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// keyList is the list of all actions. Typing narrows it, enter runs one, and each has the command that does the same.
+// keyList is the list of all actions. Typing narrows it, enter runs an action, and each one shows the command that does the same.
 type keyList struct {
 	archive bool // commands need --store
 	all     []look.Key
@@ -29,7 +29,7 @@ func newKeyList(p *program) *keyList {
 	return l
 }
 
-// narrow keeps the actions with all words that were typed.
+// narrow keeps the actions that contain all typed words.
 func (l *keyList) narrow() {
 	l.shown, l.at = nil, 0
 	words := strings.Fields(strings.ToLower(l.line.String()))
@@ -98,7 +98,7 @@ func (l *keyList) draw(p *look.Palette, width, height int) []string {
 	text, at := l.line.draw(width - 4)
 	l.x = 3 + at
 	lines := []string{" " + p.Accent.Render("›") + " " + text}
-	var rule []string // not on a low terminal
+	var rule []string // omitted on a low terminal
 	const most, low = 24, 12
 	if height >= low {
 		rule = []string{p.Faint.Render(look.Rule(width))}

@@ -14,7 +14,7 @@ func (p *program) typing() bool {
 	return ok && t.Typing()
 }
 
-// key takes a key press: for the dialog, as text, or as an action.
+// key handles a key press: for the dialog, as text, or as an action.
 func (p *program) key(msg tea.KeyPressMsg) tea.Cmd {
 	if msg.String() == "ctrl+c" {
 		return tea.Quit
@@ -36,7 +36,7 @@ func (p *program) key(msg tea.KeyPressMsg) tea.Cmd {
 	return p.update(msg)
 }
 
-// keys are the actions of the screen, then those of the program.
+// keys returns the actions of the screen, then those of the program.
 func (p *program) keys() []look.Key {
 	keys := p.top().Keys()
 	if at, ok := p.top().(look.Pointer); ok && p.Pick {
@@ -60,7 +60,7 @@ func (p *program) keys() []look.Key {
 	return keys
 }
 
-// own are the actions that every screen has. A screen may take one of their keys for itself.
+// own returns the actions that every screen has. A screen may use their keys for its own actions.
 func (p *program) own() []look.Key {
 	on := func(key, name, help string, command func() string, make func() look.Screen) look.Key {
 		return look.Key{Keys: []string{key}, Name: name, Help: help, Command: command, Run: func() tea.Cmd { return p.push(make()) }}
@@ -89,7 +89,7 @@ func (p *program) own() []look.Key {
 			return nil
 		}},
 	}
-	// One search, and one page of usage, are enough.
+	// One search screen, and one page of usage, are enough.
 	for _, s := range p.stack {
 		switch s.(type) {
 		case *search:

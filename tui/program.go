@@ -13,19 +13,19 @@ import (
 	"github.com/treeline-dev/treeline/tui/view"
 )
 
-// program is the screens on top of each other, what is asked at the moment, and the last line. It implements tea.Model.
+// program is the stack of screens, the current dialog, and the last line. It implements tea.Model.
 type program struct {
 	*desk
 	width, height int
-	stack         []look.Screen // the last one is shown
-	dialog        dialog        // nil for none
+	stack         []look.Screen // the last one is visible
+	dialog        dialog        // nil if there is none
 	status        look.Status
 	result        Result
 	opening       string // the session that is being opened, "" for none
 
 	canvas *canvas
 	drawn  time.Time // when the last frame was drawn
-	due    bool      // another one is to be drawn soon
+	due    bool      // another frame will be drawn soon
 }
 
 func newProgram(d *desk) *program {
@@ -47,14 +47,14 @@ func (p *program) nextMinute() tea.Cmd {
 	return tea.Tick(wait, func(time.Time) tea.Msg { return minute{} })
 }
 
-// opened is a session that was opened, or was not.
+// opened is the result of opening a session.
 type opened struct {
 	path   string
 	screen look.Screen
 	err    error
 }
 
-// Update implements tea.Model. Each message leads to a frame.
+// Update implements tea.Model. Each message causes a frame.
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	defer p.giveBack()
 	if _, ok := msg.(redraw); ok {
@@ -62,16 +62,16 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return p, p.draw()
 	}
 	_, cmd := p.take(msg)
-	return p, p.guard(tea.Batch(cmd, p.draw())) // a batch of one is the command itself, which guarded does not see
+	return p, p.guard(tea.Batch(cmd, p.draw())) // tea.Batch of one command is that command, which guarded does not see
 }
 
 // redraw is sent when a frame is due.
 type redraw struct{}
 
-// frameTime is the least time between two frames: a wheel tells of more movements than there is something to see.
+// frameTime is the least time between two frames: a mouse wheel sends more events than can be seen.
 const frameTime = 16 * time.Millisecond
 
-// draw draws a frame, at once or soon.
+// draw draws a frame, now or soon.
 func (p *program) draw() tea.Cmd {
 	if p.due {
 		return nil
@@ -86,7 +86,7 @@ func (p *program) draw() tea.Cmd {
 	return nil
 }
 
-// giveBack gives the terminal back before a panic is printed.
+// giveBack restores the terminal before a panic is printed.
 func (p *program) giveBack() {
 	if r := recover(); r != nil {
 		p.canvas.leave()
@@ -94,7 +94,7 @@ func (p *program) giveBack() {
 	}
 }
 
-// guarded is asked about every message. Commands that come in it give the terminal back if they panic.
+// guarded sees every message. It makes the commands in it restore the terminal if they panic.
 func (p *program) guarded(_ tea.Model, msg tea.Msg) tea.Msg {
 	if batch, ok := msg.(tea.BatchMsg); ok {
 		for i, cmd := range batch {
@@ -104,7 +104,7 @@ func (p *program) guarded(_ tea.Model, msg tea.Msg) tea.Msg {
 	return msg
 }
 
-// guard makes a command give the terminal back if it panics.
+// guard makes a command restore the terminal if it panics.
 func (p *program) guard(cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil
@@ -115,7 +115,7 @@ func (p *program) guard(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// take takes a message.
+// take handles a message.
 func (p *program) take(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
@@ -144,7 +144,7 @@ func (p *program) take(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return p, p.update(msg)
 }
 
-// request carries out what a screen asked for.
+// request carries out a request of a screen.
 func (p *program) request(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	switch msg := msg.(type) {
 	case look.Open:
@@ -181,7 +181,7 @@ func (p *program) request(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	return nil, true
 }
 
-// done tells all screens that a session was changed. That of a session that is gone is left.
+// done tells all screens that a session was changed. The screen of a session that was removed is closed.
 func (p *program) done(d look.Done) tea.Cmd {
 	var cmds []tea.Cmd
 	if at, ok := p.top().(look.Pointer); ok && d.Action == look.Delete {
@@ -202,14 +202,14 @@ type (
 	pick   struct{ Choice }
 )
 
-// update gives a message to the screen that is shown.
+// update passes a message to the visible screen.
 func (p *program) update(msg tea.Msg) tea.Cmd {
 	next, cmd := p.top().Update(msg)
 	p.stack[len(p.stack)-1] = next
 	return cmd
 }
 
-// deliver gives a message to one screen. One that was left gets none.
+// deliver passes a message to one screen, unless that was closed.
 func (p *program) deliver(to look.To) tea.Cmd {
 	i := slices.Index(p.stack, to.Screen)
 	if i < 0 {
@@ -239,7 +239,7 @@ func (p *program) open(o look.Open) tea.Cmd {
 	}
 }
 
-// opened shows a session that was opened. It is closed at once if the user has gone on meanwhile.
+// opened shows a session that was opened. If the user has gone on in the meantime, the session is closed at once.
 func (p *program) opened(msg opened) tea.Cmd {
 	wanted := msg.path == p.opening
 	if wanted {
@@ -256,7 +256,7 @@ func (p *program) opened(msg opened) tea.Cmd {
 	return nil
 }
 
-// back leaves the screen. The first one stays.
+// back closes the visible screen, unless it is the first one.
 func (p *program) back() tea.Cmd {
 	p.opening = ""
 	if len(p.stack) == 1 {
@@ -285,7 +285,7 @@ func (p *program) close() (err error) {
 	return err
 }
 
-// paste gives pasted text to what is typed.
+// paste passes pasted text to the line that is typed.
 func (p *program) paste(msg tea.PasteMsg) tea.Cmd {
 	if t, ok := p.dialog.(typist); ok {
 		t.insert(msg.Content)
@@ -294,10 +294,10 @@ func (p *program) paste(msg tea.PasteMsg) tea.Cmd {
 	if p.dialog == nil && p.typing() {
 		return p.update(msg)
 	}
-	return nil // elsewhere its characters would be actions
+	return nil // elsewhere, its characters would be actions
 }
 
-// mouse gives an event to the dialog or the screen, with lines counted from the first of it.
+// mouse passes an event to the dialog or the screen, with lines that count from its first one.
 func (p *program) mouse(msg tea.MouseMsg) tea.Cmd {
 	m := msg.Mouse()
 	first := 1 // below the title

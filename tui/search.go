@@ -14,37 +14,37 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// search is the search over everything. It searches while the user types.
+// search is the screen for searching everything. It searches while the user types.
 type search struct {
 	*desk
 	line   input
 	typing bool
-	// entered: typing ended with enter, and goes on if there are no hits.
+	// entered means that typing ended with enter. Typing goes on if there are no hits.
 	entered bool
 	window
-	asked   string // the query that was asked last
+	asked   string // the last query that was searched for
 	stamp   int    // counts queries
 	cancel  context.CancelFunc
 	running bool
 	result  wire.SearchResult
-	answers string // the query that the hits are for
+	answers string // the query of the hits
 	problem string
 	nothing bool
 	x       int
 }
 
 const (
-	// debounce is how long after the last key a search begins.
+	// debounce is the pause after the last key before a search begins.
 	debounce = 150 * time.Millisecond
-	// mostHits is how many hits are looked for.
+	// mostHits is the largest number of hits.
 	mostHits = 200
 )
 
 func newSearch(d *desk) *search { return &search{desk: d, typing: true} }
 
-// Messages of the screen to itself.
+// Messages that the screen sends to itself.
 type (
-	pause struct{ stamp int } // no key was pressed for a while
+	pause struct{ stamp int } // no key was pressed during the pause
 	found struct {
 		stamp   int
 		result  wire.SearchResult
@@ -62,7 +62,7 @@ func (s *search) Close() error {
 	return nil
 }
 
-// stop ends the search that is under way.
+// stop cancels the search in progress.
 func (s *search) stop() {
 	if s.cancel != nil {
 		s.cancel()
@@ -100,7 +100,7 @@ func (s *search) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 // Typing implements look.Typist.
 func (s *search) Typing() bool { return s.typing }
 
-// enter opens the hit. If the query is new it searches at once, and keys go to the hits.
+// enter opens the hit. If the query is new, it searches at once, and keys go to the hits.
 func (s *search) enter() tea.Cmd {
 	if s.answers == strings.TrimSpace(s.line.String()) {
 		return s.open()
@@ -110,7 +110,7 @@ func (s *search) enter() tea.Cmd {
 	return s.ask()
 }
 
-// escape goes from the query to the hits. An empty query has none.
+// escape goes from the query to the hits, which an empty query does not have.
 func (s *search) escape() tea.Cmd {
 	if s.line.String() == "" {
 		return look.Send(look.Back{})
@@ -119,7 +119,7 @@ func (s *search) escape() tea.Cmd {
 	return nil
 }
 
-// typed waits for a pause. What is being searched is not wanted any more.
+// typed waits for a pause, and cancels the search in progress.
 func (s *search) typed() tea.Cmd {
 	if strings.TrimSpace(s.line.String()) == s.asked {
 		return nil
@@ -130,7 +130,7 @@ func (s *search) typed() tea.Cmd {
 	return tea.Tick(debounce, func(time.Time) tea.Msg { return look.To{Screen: s, Msg: pause{stamp}} })
 }
 
-// ask begins a search.
+// ask starts a search.
 func (s *search) ask() tea.Cmd {
 	s.stop()
 	s.asked = strings.TrimSpace(s.line.String())
@@ -152,7 +152,7 @@ func (s *search) ask() tea.Cmd {
 	}
 }
 
-// found shows what was found.
+// found shows the hits.
 func (s *search) found(m found) {
 	s.running, s.cancel = false, nil
 	if errors.Is(m.err, context.Canceled) {
@@ -185,7 +185,7 @@ func (s *search) open() tea.Cmd {
 	if s.Pick {
 		return look.Send(pick{Choice{Path: h.Path, ID: id, Entry: entry}})
 	}
-	s.typing = false // after the way back, keys are actions
+	s.typing = false // after going back, keys are actions
 	return look.Send(look.Open{Path: h.Path, Entry: entry})
 }
 
@@ -228,7 +228,7 @@ func (s *search) Keys() []look.Key {
 // Cursor implements look.Placer.
 func (s *search) Cursor() (x, y int, shown bool) { return s.x, 1, s.typing }
 
-// hitLines is how many lines a hit takes.
+// hitLines is the number of lines of a hit.
 const hitLines = 2
 
 // Draw implements look.Screen.
@@ -280,7 +280,7 @@ func (s *search) Draw(width, height int) string {
 	return strings.Join(append(lines[:end], rule), "\n")
 }
 
-// hit draws one hit: where it is, and the text around it.
+// hit draws one hit: its place, and the text around it.
 func (s *search) hit(h *wire.Hit, selected bool, width int) []string {
 	p := s.palette
 	mark, title := "  ", p.Strong.Render(look.Line(h.Title, max(width/2, 10)))
@@ -309,7 +309,7 @@ func (s *search) hit(h *wire.Hit, selected bool, width int) []string {
 	return []string{" " + strings.TrimRight(first, " "), "     " + look.Cut(s.snippet(h), width-6)}
 }
 
-// snippet draws the text with what matched. It is cleaned piece by piece, so that marks stay where they are.
+// snippet draws the text with its matches marked. Each piece is cleaned separately, so that the marks stay in place.
 func (s *search) snippet(h *wire.Hit) string {
 	text, at := []rune(h.Snippet), 0
 	var b strings.Builder

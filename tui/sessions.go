@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// sessions is the first screen: the sessions of all agents, the last used first, with a filter.
+// sessions is the first screen: the sessions of all agents, the most recently used first, with a filter.
 type sessions struct {
 	*desk
 	filter filter
@@ -21,13 +21,13 @@ type sessions struct {
 	typing bool
 	window
 
-	all     *listing.List // of the catalogue, newest first; of an archive the pages so far
-	short   bool          // the short ids of all are known
+	all     *listing.List // of the catalogue, newest first; of an archive, the pages so far
+	short   bool          // the short ids of all are computed
 	parents []int         // of all; -1 for none
-	tasks   int           // sub-agents whose session is among all
+	tasks   int           // number of sub-agents whose session is in all
 	texts   []string      // haystacks of all, made when a filter first needs them
-	shown   []item        // what the list has
-	wrong   string        // a word of the filter that cannot be read
+	shown   []item        // the rows of the list
+	wrong   string        // a word of the filter that is invalid
 	sources []place.SourceInfo
 
 	loading bool
@@ -35,22 +35,22 @@ type sessions struct {
 	problem string
 	reading treeline.Progress // of the catalogue
 	pages   pages
-	rest    time.Time // the catalogue is not read again before
-	again   bool      // it is to be read again after that
+	rest    time.Time // the catalogue is not read again before this time
+	again   bool      // it must be read again after that
 	first   int       // line of the first row, for the mouse
 	x       int       // column of the cursor
 }
 
-// item is a row of the list: its place among all, and how many ancestors stand above it.
+// item is a row of the list: its index in all, and the number of its ancestors above it.
 type item struct{ row, depth, tasks int }
 
-// pages is how far the list of an archive was read.
+// pages says how far the list of an archive was read.
 type pages struct {
 	rows  []treeline.Row
-	next  string // of the next page
+	next  string // cursor of the next page
 	more  bool
 	total int
-	stamp int // of the filter that the pages are for
+	stamp int // of the filter of the pages
 }
 
 func newSessions(d *desk) *sessions {
@@ -60,7 +60,7 @@ func newSessions(d *desk) *sessions {
 	return s
 }
 
-// Messages of the screen to itself.
+// Messages that the screen sends to itself.
 type (
 	listed struct { // the catalogue, or a page of an archive
 		all     *listing.List
@@ -76,7 +76,7 @@ type (
 	rested     struct{} // it is time to read again
 )
 
-// Init implements look.Screen. The places are listened to before they are listed, so that no change is missed.
+// Init implements look.Screen. It listens to the places before it lists them, so that it misses no change.
 func (s *sessions) Init() tea.Cmd {
 	s.loading = true
 	list := s.list(s.pageRows, "")
@@ -89,15 +89,15 @@ func (s *sessions) Init() tea.Cmd {
 }
 
 const (
-	// lookAgain is how often the list is read without a signal, and lookSilent where a place gives none. With ten thousand
-	// sessions that is a ten thousandth, or a thousandth, of the time.
+	// lookAgain is how often the list is read without a signal, and lookSilent how often if a place sends no signals. For ten thousand
+	// sessions, this takes a ten-thousandth, or a thousandth, of the time.
 	lookAgain  = 10 * time.Minute
 	lookSilent = time.Minute
-	// lookForPlaces is how often places that do not exist are looked for. They give no signal before they are listed.
+	// lookForPlaces is how often missing places are searched for. They send no signals before they are listed.
 	lookForPlaces = time.Second
 )
 
-// listen sends a message for each signal, one when a place comes into being, and one now and then where a place gives none.
+// listen sends a message for each signal, when a place is created, and regularly if a place sends no signals.
 func (s *sessions) listen(l *treeline.Listener, missing int) {
 	defer l.Close()
 	every := func() time.Duration {
@@ -130,7 +130,7 @@ func (s *sessions) listen(l *treeline.Listener, missing int) {
 	}
 }
 
-// missing counts the places that do not exist: none in an archive.
+// missing returns the number of missing places. In an archive, it is 0.
 func (s *sessions) missing() (n int) {
 	if s.Archive {
 		return 0
@@ -143,7 +143,7 @@ func (s *sessions) missing() (n int) {
 	return n
 }
 
-// list reads the catalogue or, of an archive, a page of so many rows. The filter is the one of now: keys change it while the page is read.
+// list reads the catalogue or, of an archive, a page of rows rows. It takes the filter now, since keys change it while the page is read.
 func (s *sessions) list(rows int, after string) tea.Cmd {
 	ctx, f, m := s.ctx, s.filter.read(s.now()), listed{stamp: s.pages.stamp, first: after == ""}
 	return func() tea.Msg {
@@ -175,7 +175,7 @@ func (s *sessions) list(rows int, after string) tea.Cmd {
 			m.err = problem
 		}
 		if (m.all == nil || m.all.Len() == 0) && (m.page == nil || len(m.page.Rows) == 0) {
-			m.sources, _ = s.Store.LookAtSources(ctx) // what was looked for is told as far as it is known
+			m.sources, _ = s.Store.LookAtSources(ctx) // best effort: it only explains an empty list
 		}
 		m.took = time.Since(began)
 		return look.To{Screen: s, Msg: m}
@@ -215,7 +215,7 @@ func (s *sessions) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// refresh reads the list again, but not all the time: a session that is written changes many times a second.
+// refresh reads the list again, but not continuously: a session may change many times a second.
 func (s *sessions) refresh() tea.Cmd {
 	now := time.Now()
 	switch {
@@ -223,19 +223,19 @@ func (s *sessions) refresh() tea.Cmd {
 		s.again = true
 	case now.Before(s.rest):
 		if s.again {
-			return nil // a rest is waited for
+			return nil // already waiting for the end of the rest
 		}
 		s.again = true
 		return tea.Tick(s.rest.Sub(now), func(time.Time) tea.Msg { return look.To{Screen: s, Msg: rested{}} })
 	default:
 		s.loading = true
 		s.pages.stamp++
-		return s.list(s.at+s.pageRows, "") // as far as the cursor, which stays on its session
+		return s.list(s.at+s.pageRows, "") // down to the cursor, which stays on its session
 	}
 	return nil
 }
 
-// listed takes a new list. The cursor stays on its session.
+// listed stores a new list. The cursor stays on its session.
 func (s *sessions) listed(m listed) tea.Cmd {
 	if s.paged && m.stamp != s.pages.stamp {
 		return nil // the filter has changed since
@@ -251,7 +251,7 @@ func (s *sessions) listed(m listed) tea.Cmd {
 	case m.page != nil:
 		s.page(m)
 	case s.paged && len(s.pages.rows) == 0:
-		s.all, s.short = listing.Of(nil), true // those of another filter
+		s.all, s.short = listing.Of(nil), true // the old rows belong to another filter
 	case m.all != nil:
 		s.all, s.short = m.all, false
 	}
@@ -266,7 +266,7 @@ func (s *sessions) listed(m listed) tea.Cmd {
 	return nil
 }
 
-// page adds a page, or begins with the first.
+// page adds a page, or replaces all pages by the first one.
 func (s *sessions) page(m listed) {
 	if m.first {
 		s.pages.rows, s.pages.total = nil, m.page.Total
@@ -276,7 +276,7 @@ func (s *sessions) page(m listed) {
 	s.pages.next, s.pages.more = m.page.Next, m.page.Next != ""
 }
 
-// nextPage asks for the next page when the cursor comes near the end.
+// nextPage loads the next page when the cursor comes near the end.
 func (s *sessions) nextPage() tea.Cmd {
 	if !s.pages.more || s.loading || s.at < len(s.shown)-1-s.pageRows/4 {
 		return nil
@@ -288,7 +288,7 @@ func (s *sessions) nextPage() tea.Cmd {
 // Typing implements look.Typist.
 func (s *sessions) Typing() bool { return s.typing }
 
-// typed applies what was typed. The list of an archive is asked for again, a moment after the last key.
+// typed applies what was typed. The list of an archive is requested again a moment after the last key.
 func (s *sessions) typed() tea.Cmd {
 	if s.filter.text == s.line.String() {
 		return nil
@@ -330,12 +330,12 @@ func (s *sessions) Title() (left, right string) {
 	return left, right + " · " + wire.Count(s.all.Agents(), "agent", "agents")
 }
 
-// target is the session under the cursor.
+// target returns the session under the cursor.
 func (s *sessions) target() (look.Target, bool) {
 	if s.at >= len(s.shown) {
 		return look.Target{}, false
 	}
-	if !s.short { // they take a while, and no frame shows them
+	if !s.short { // they take a while to compute, and no frame shows them
 		s.all.Shorten(nil)
 		s.short = true
 	}
@@ -343,7 +343,7 @@ func (s *sessions) target() (look.Target, bool) {
 	return look.Target{Path: r.Path, ID: string(r.ID), Agent: r.Dialect.Name(), Title: r.Heading(), Ref: reference(r)}, true
 }
 
-// reference is what a command line calls a session: the beginning of its id or, without one, its file.
+// reference returns the name of a session on a command line: the beginning of its id or, if it has none, its file.
 func reference(r *treeline.Row) string {
 	if r.Short != "" {
 		return wire.ShellLine("", nil, []string{r.Short})
@@ -360,6 +360,6 @@ func (s *sessions) open(context bool) tea.Cmd {
 	case s.Pick && !s.Entries:
 		return look.Send(pick{Choice{Path: t.Path, ID: t.ID}})
 	}
-	s.typing = false // after the way back, keys are actions
+	s.typing = false // after going back, keys are actions
 	return look.Send(look.Open{Path: t.Path, Context: context})
 }

@@ -74,10 +74,10 @@ func (s *sessions) Keys() []look.Key {
 	return append(keys, s.window.keys(func() int { return len(s.shown) }, s.nextPage)...)
 }
 
-// nextAgent shows the sessions of one agent after the other, then all.
+// nextAgent cycles through the agents, showing the sessions of one of them, and then of all.
 func (s *sessions) nextAgent(by int) tea.Cmd {
 	all := append([]string{""}, s.all.Formats()...)
-	if s.paged { // the pages so far need not have all of them
+	if s.paged { // the pages so far may not have all agents
 		all = append([]string{""}, s.Agents...)
 	}
 	i := slices.Index(all, s.filter.agent) + by
@@ -85,7 +85,7 @@ func (s *sessions) nextAgent(by int) tea.Cmd {
 	return s.filtered()
 }
 
-// oneProject shows the sessions of the project under the cursor, or all.
+// oneProject shows only the sessions of the project under the cursor, or all again.
 func (s *sessions) oneProject() tea.Cmd {
 	switch {
 	case s.filter.project != "":
@@ -135,7 +135,7 @@ func (s *sessions) Draw(width, height int) string {
 	return strings.Join(append(lines, foot), "\n")
 }
 
-// filterLine is what is typed, and what keys have chosen.
+// filterLine returns the line with the typed text and what keys have chosen.
 func (s *sessions) filterLine(width int) string {
 	p := s.palette
 	agent, project := "all agents", ""
@@ -166,7 +166,7 @@ func (s *sessions) filterLine(width int) string {
 	return " " + look.Ends(sign+" "+text, style.Render(chosen), width-2)
 }
 
-// progress says how far the first reading of all sessions is.
+// progress returns the progress of the first reading of all sessions.
 func (s *sessions) progress() string {
 	if r := s.reading; r.OfLogs > 0 {
 		return fmt.Sprintf("reading sessions: %s of %s", wire.Number(int64(r.Logs)), wire.Number(int64(r.OfLogs)))
@@ -174,7 +174,7 @@ func (s *sessions) progress() string {
 	return "reading sessions …"
 }
 
-// nothing says what was looked for, and what to do.
+// nothing says what was searched for, and what to do.
 func (s *sessions) nothing(width int) []string {
 	p := s.palette
 	var lines []string
@@ -209,10 +209,10 @@ func (s *sessions) nothing(width int) []string {
 	return lines
 }
 
-// columns are the widths of a row's cells; 0 leaves one out.
+// columns are the widths of a row's cells; 0 omits a cell.
 type columns struct{ when, origin, agent, project, title, notes, cost int }
 
-// columns divides the width. What tells sessions apart goes last.
+// columns distributes the width. The cells by which sessions are recognized are dropped last.
 func (s *sessions) columns(width int) columns {
 	c := columns{when: 6, agent: 8, project: 9, notes: 20, cost: 8}
 	if s.Archive {
@@ -222,7 +222,7 @@ func (s *sessions) columns(width int) columns {
 		c.project, c.agent = 14, 13
 	}
 	left := func() int {
-		used := 5 // margins, the mark of the cursor and that of live ones
+		used := 5 // margins, the mark of the cursor and that of live sessions
 		for _, w := range []int{c.when, c.origin, c.agent, c.project, c.notes, c.cost} {
 			if w > 0 {
 				used += w + 1
@@ -245,7 +245,7 @@ func (s *sessions) columns(width int) columns {
 	return c
 }
 
-// liveTime is how long after a change a session counts as being written.
+// liveTime is how long after its last change a session counts as being written.
 const liveTime = 3 * time.Minute
 
 // draw draws a row.
@@ -304,15 +304,15 @@ func (s *sessions) draw(c columns, it item, selected bool, width int) string {
 	return look.Cut(strings.TrimRight(b.String(), " "), width)
 }
 
-// plain is the style of text as the terminal has it.
+// plain is unstyled text.
 var plain plainStyle
 
 type plainStyle struct{}
 
-// Render gives the text as it is.
+// Render returns the text unchanged.
 func (plainStyle) Render(s ...string) string { return strings.Join(s, "") }
 
-// notes says what is remarkable about a session, the rarest first, as far as there is room.
+// notes describes what is remarkable about a session, the rarest first, as far as there is room.
 func notes(r *treeline.Row, it item, width int) string {
 	var words []string
 	if k := r.Known; k != nil {
@@ -341,7 +341,7 @@ func notes(r *treeline.Row, it item, width int) string {
 	return line
 }
 
-// age is how long ago something was, in at most six columns.
+// age formats how long ago something was, in at most six columns.
 func age(t, now time.Time) string {
 	switch d := now.Sub(t); {
 	case d < time.Minute:

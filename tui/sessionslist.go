@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// count finds out what the sessions have in common, once for each list.
+// count computes what concerns all sessions, once for each list.
 func (s *sessions) count() {
 	s.tasks, s.parents = 0, s.all.Parents()
 	for i, p := range s.parents {
@@ -17,7 +17,7 @@ func (s *sessions) count() {
 	}
 }
 
-// narrow makes the list of what the filter lets through.
+// narrow makes the list of the sessions that pass the filter.
 func (s *sessions) narrow() {
 	q := s.filter.read(s.now())
 	s.wrong = q.wrong
@@ -48,7 +48,7 @@ func (s *sessions) narrow() {
 func (s *sessions) sort(order []int) {
 	by := place.Orders[s.filter.order]
 	if by == place.OrderWhen {
-		return // as they are
+		return // already in order
 	}
 	keys := make([]place.Key, s.all.Len())
 	for _, i := range order {
@@ -57,7 +57,7 @@ func (s *sessions) sort(order []int) {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(keys[a].Compare(&keys[b]), cmp.Compare(a, b)) })
 }
 
-// nest puts forks below their parents. Sub-agents whose session is in the list are counted there.
+// nest puts forks below their parents. Sub-agents whose session is in the list are only counted in its row.
 func (s *sessions) nest(order []int) {
 	parents := s.parents
 	in := make([]bool, len(parents))
@@ -92,7 +92,7 @@ func (s *sessions) nest(order []int) {
 	}
 }
 
-// selected is the path under the cursor.
+// selected returns the path of the session under the cursor.
 func (s *sessions) selected() string {
 	if s.at < len(s.shown) {
 		return s.all.Row(s.shown[s.at].row).Path
@@ -100,7 +100,7 @@ func (s *sessions) selected() string {
 	return ""
 }
 
-// reselect puts the cursor on a session again. At the first row it stays there: that is the newest.
+// reselect puts the cursor on a session again. A cursor on the first row stays there, which is the newest session.
 func (s *sessions) reselect(path string) {
 	if s.at == 0 {
 		return

@@ -13,18 +13,18 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// usageScreen is what sessions used, by agent, model, project or day.
+// usageScreen is the screen of usage by agent, model, project or day.
 type usageScreen struct {
 	*desk
 	window
-	by      int // in groupings
-	span    int // in spans
+	by      int // index in groupings
+	span    int // index in spans
 	stamp   int
 	stats   *treeline.Stats
 	problem string
 }
 
-// groupings are the lists that a key goes through.
+// groupings are the lists that a key cycles through.
 var groupings = []struct {
 	key  treeline.StatsKey
 	name string
@@ -34,7 +34,7 @@ var groupings = []struct {
 
 func newUsage(d *desk) *usageScreen { return &usageScreen{desk: d} }
 
-// summed is the sums of a span of time.
+// summed is the usage in a time span.
 type summed struct {
 	stamp int
 	stats treeline.Stats
@@ -44,7 +44,7 @@ type summed struct {
 // Init implements look.Screen.
 func (u *usageScreen) Init() tea.Cmd { return u.sum() }
 
-// sum asks for the sums.
+// sum starts summing up.
 func (u *usageScreen) sum() tea.Cmd {
 	u.stamp++
 	stamp, opt := u.stamp, treeline.StatsOptions{Zone: u.Zone}
@@ -76,7 +76,7 @@ func (u *usageScreen) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 	return u, nil
 }
 
-// groups are those of the list that is shown. Days begin with the last.
+// groups returns those of the list that is shown. The last day comes first.
 func (u *usageScreen) groups() []usage.Group {
 	if u.stats == nil {
 		return nil
@@ -161,7 +161,7 @@ func (u *usageScreen) Draw(width, height int) string {
 	return strings.Join(append(lines[:end], rule), "\n")
 }
 
-// table draws the groups with their bars. What says least is left out where there is no room.
+// table draws the groups with their bars. If there is too little room, the least important columns are left out.
 func (u *usageScreen) table(groups []usage.Group, width, room int) []string {
 	p := u.palette
 	sessions, messages, tokens, cost, longest := 8, 9, 14, 10, 0

@@ -6,14 +6,14 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// window is the part of a list that is shown, and the item under the cursor.
+// window is the visible part of a list, and the item under the cursor.
 type window struct {
 	at, top int
-	// shown is how many items the last frame had room for.
+	// shown is the number of items for which the last frame had room.
 	shown int
 }
 
-// fit makes the cursor visible among n items with room for some, and gives the items to draw.
+// fit makes the cursor visible among n items with room for some, and returns the range of items to draw.
 func (w *window) fit(n, room int) (from, to int) {
 	w.shown = max(room, 1)
 	w.at = max(min(w.at, n-1), 0)
@@ -24,13 +24,13 @@ func (w *window) fit(n, room int) (from, to int) {
 // move moves the cursor.
 func (w *window) move(by, n int) { w.at = max(min(w.at+by, n-1), 0) }
 
-// scroll moves the list under the mouse wheel. The cursor stays in sight.
+// scroll scrolls the list with the mouse wheel. The cursor stays visible.
 func (w *window) scroll(by, n int) {
 	w.top = max(min(w.top+by, n-w.shown), 0)
 	w.at = max(min(w.at, w.top+w.shown-1, n-1), min(w.top, n-1), 0)
 }
 
-// keys are the movements in a list of n items. Each runs after, too, if it is set.
+// keys returns the keys for moving in a list of n items. Each one also runs after, if it is set.
 func (w *window) keys(n func() int, after func() tea.Cmd) []look.Key {
 	by := func(step func() int) func() tea.Cmd {
 		return func() tea.Cmd {
@@ -52,8 +52,8 @@ func (w *window) keys(n func() int, after func() tea.Cmd) []look.Key {
 	}
 }
 
-// mouse takes an event of the mouse over items of so many lines each; first is the line of the first one. It reports
-// whether the item that was under the cursor already was clicked.
+// mouse handles an event of the mouse on items of some lines each; first is the line of the first item. It reports whether the click was on
+// the item that was already under the cursor.
 func (w *window) mouse(msg tea.MouseMsg, n, first, lines int) (again bool) {
 	m := msg.Mouse()
 	switch msg.(type) {

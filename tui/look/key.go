@@ -7,22 +7,22 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Key is an action of a screen and the keys that run it.
+// Key is an action of a screen and the keys that trigger it.
 type Key struct {
-	// Keys are named as Bubble Tea names them: "enter", "ctrl+d", "J". The first is the one that is shown. An action without keys is
-	// in the list of all actions only.
+	// Keys have the names of Bubble Tea: "enter", "ctrl+d", "J". The first one is shown. An action without keys is only in the list of all
+	// actions.
 	Keys []string
-	// Name is the word at the bottom of the screen; "" leaves the action to the list of all.
+	// Name is the word at the bottom of the screen. With "", the action is only in the list of all actions.
 	Name string
 	// Help is one line for the list of all actions.
 	Help string
-	// Command gives the treeline command that does the same; nil if there is none.
+	// Command returns the treeline command that does the same; nil if there is none.
 	Command func() string
-	// Run does it.
+	// Run performs the action.
 	Run func() tea.Cmd
 }
 
-// Press gives the action that a key press runs.
+// Press returns the action that a key press triggers.
 func Press(keys []Key, msg tea.KeyPressMsg) (Key, bool) {
 	name := msg.String()
 	for _, k := range keys {
@@ -33,7 +33,7 @@ func Press(keys []Key, msg tea.KeyPressMsg) (Key, bool) {
 	return Key{}, false
 }
 
-// Shown is the sign of a key for people.
+// Shown returns the symbol of a key for people.
 func Shown(key string) string {
 	switch key {
 	case "left":
@@ -66,7 +66,7 @@ const (
 	Export
 	Browse
 	Delete
-	actions // how many there are
+	actions // number of actions
 )
 
 // action is one row of the table of actions.
@@ -90,7 +90,7 @@ func (a Action) row() action {
 	}[a]
 }
 
-// Actions gives the keys of actions on a target. Without a target, as in an empty list, they do nothing.
+// Actions returns the keys of actions on a target. Without a target, as in an empty list, they do nothing.
 func Actions(target func() (Target, bool), wanted ...Action) []Key {
 	keys := make([]Key, 0, len(wanted))
 	for _, a := range wanted {
@@ -110,7 +110,7 @@ func Actions(target func() (Target, bool), wanted ...Action) []Key {
 	return keys
 }
 
-// Command gives the command line that does the same.
+// Command returns the command line that does the same.
 func (a Action) Command(t Target, ok bool) string {
 	ref, entry := "SESSION", "ENTRY"
 	if ok {

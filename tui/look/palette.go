@@ -6,28 +6,28 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Palette has a style for each role. Colours are the sixteen of the terminal, so that they follow its theme. What a colour
-// says is also said by a sign or a word: with NO_COLOR nothing is lost.
+// Palette has a style for each role. Colours are the sixteen of the terminal, so that they follow its theme. Everything that a colour
+// expresses is also expressed by a symbol or a word, so that nothing is lost with NO_COLOR.
 type Palette struct {
-	// Accent is for the current line and what was typed, Strong for headings, Faint for ids, times and rules.
+	// Accent is for the current line and typed text, Strong for headings, Faint for ids, times and rules.
 	Accent, Strong, Faint lipgloss.Style
-	// Selected is the line under the cursor.
+	// Selected is for the line under the cursor.
 	Selected lipgloss.Style
-	// Match is what a filter or a search found.
+	// Match is for what a filter or a search found.
 	Match lipgloss.Style
-	// Added and Removed are lines of a diff, Hunk its places.
+	// Added and Removed are for lines of a diff, Hunk for its positions.
 	Added, Removed, Hunk lipgloss.Style
-	// Live marks what is being written; Warning what is lost or doubtful; Error what went wrong.
+	// Live is for what is being written, Warning for what is lost or doubtful, Error for what went wrong.
 	Live, Warning, Error lipgloss.Style
-	// User and Assistant are the headings of messages, Tool that of a call, Thinking is dimmed, Label is a label.
+	// User and Assistant are for the headings of messages, Tool for that of a call, Thinking for thinking, Label for labels.
 	User, Assistant, Tool, Thinking, Label lipgloss.Style
-	// Code is for code in text; Keyword, String, Number and Comment are for code that is highlighted.
+	// Code is for code in text; Keyword, String, Number and Comment are for highlighted code.
 	Code, Keyword, String, Number, Comment lipgloss.Style
 	// Link is for addresses, Emphasis for emphasis, Quote for quotations.
 	Link, Emphasis, Quote lipgloss.Style
 }
 
-// Colours gives the palette of a terminal with colours. Without, as with NO_COLOR, it has bold, faint and reversed text only.
+// Colours returns the palette of a terminal with colours. Without colours, as with NO_COLOR, it has only bold, faint and reversed text.
 func Colours(colours bool) *Palette {
 	s := lipgloss.NewStyle().TabWidth(lipgloss.NoTabConversion)
 	c := func(basic color.Color) lipgloss.Style {

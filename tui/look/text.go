@@ -8,8 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/screen"
 )
 
-// Text makes a text of a session harmless, line by line: it cannot move the cursor, set a title, write the clipboard or change
-// the direction of writing. Tabs become spaces. All text that is drawn and not the program's own goes through Text or Line.
+// Text makes a text of a session harmless, line by line: it cannot move the cursor, set a title, write the clipboard or change the
+// direction of writing. Tabs become spaces. All text that is drawn and is not the program's own must pass through Text or Line.
 func Text(s string) string {
 	s = screen.Clean(s)
 	if strings.IndexByte(s, '\t') >= 0 {
@@ -18,7 +18,7 @@ func Text(s string) string {
 	return s
 }
 
-// Line is the beginning of a text as one harmless line of at most width columns.
+// Line returns the beginning of a text as one harmless line of at most width columns.
 func Line(s string, width int) string {
 	if width <= 0 {
 		return ""
@@ -26,8 +26,8 @@ func Line(s string, width int) string {
 	return screen.OneLine(s, width)
 }
 
-// Middle is a text as one harmless line of at most width columns. Of a long one it is the beginning and the end: an error begins with a path and ends with the
-// reason.
+// Middle returns a text as one harmless line of at most width columns. It cuts a long one in the middle: an error begins with a path and
+// ends with the reason.
 func Middle(s string, width int) string {
 	const longest = 2000
 	s = Line(s, longest)
@@ -39,7 +39,7 @@ func Middle(s string, width int) string {
 	return Cut(Cut(s, head)+ansi.TruncateLeft(s, n-max(width-head, 0), ""), width)
 }
 
-// Cell is Line filled up with spaces to width columns; right puts the text at the right end.
+// Cell is Line padded with spaces to width columns; right aligns the text to the right.
 func Cell(s string, width int, right bool) string {
 	if width <= 0 {
 		return ""
@@ -47,7 +47,7 @@ func Cell(s string, width int, right bool) string {
 	return screen.Pad(screen.OneLine(s, width), width, right)
 }
 
-// Width gives the columns of a line, which may have styles.
+// Width returns the width in columns of a line, which may have styles.
 func Width(s string) int { return screen.Width(s, true) }
 
 // Cut shortens a line, which may have styles, to a number of columns.
@@ -61,7 +61,7 @@ func Cut(s string, width int) string {
 	return ansi.Truncate(s, width, screen.Ellipsis)
 }
 
-// Fill cuts a line, which may have styles, or fills it up, so that it has width columns.
+// Fill cuts or pads a line, which may have styles, to width columns.
 func Fill(s string, width int) string {
 	s = Cut(s, width)
 	if n := width - Width(s); n > 0 {
@@ -70,8 +70,8 @@ func Fill(s string, width int) string {
 	return s
 }
 
-// Ends puts one text at the left end of a line and one at the right end. If there is no room for both, the left one is cut; if
-// there is none for the right one, it is left out.
+// Ends puts one text at the left end of a line and one at the right end. If there is no room for both, the left one is cut; if there is
+// still no room, the right one is omitted.
 func Ends(left, right string, width int) string {
 	r := Width(right)
 	if r == 0 || r+8 > width {
@@ -80,5 +80,5 @@ func Ends(left, right string, width int) string {
 	return Fill(left, width-r-1) + " " + right
 }
 
-// Rule is a horizontal line.
+// Rule returns a horizontal line.
 func Rule(width int) string { return strings.Repeat("─", max(width, 0)) }

@@ -44,7 +44,7 @@ func (v *viewer) copyID() tea.Cmd {
 	return look.Send(look.Copy{Text: look.Line(string(v.here()), 200), What: "the id of the entry"})
 }
 
-// copyText copies what was said, without calls and thoughts.
+// copyText copies the text of a block, without calls and thinking.
 func (v *viewer) copyText() tea.Cmd {
 	it := v.current()
 	if it == nil || it.block == nil {
@@ -66,7 +66,7 @@ func (v *viewer) copyText() tea.Cmd {
 	return look.Send(look.Copy{Text: look.Text(strings.Join(texts, "\n\n")), What: what})
 }
 
-// enter does what lies nearest: it goes into a branch or a sub-agent, to the edit of a file, or unfolds.
+// enter performs the most obvious action: it goes into a branch or a sub-agent, shows the edits of a file, or unfolds.
 func (v *viewer) enter() tea.Cmd {
 	it := v.current()
 	switch {

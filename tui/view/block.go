@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// blockItem makes the item of a block. before is the block before it, nil for the first.
+// blockItem makes the item of a block. before is the block before it, or nil for the first one.
 func blockItem(b, before *transcript.Block, s setting) *item {
 	m := &maker{setting: s}
 	if b.Fork != nil && b.Fork.Count > 1 {
@@ -35,7 +35,7 @@ func blockItem(b, before *transcript.Block, s setting) *item {
 	return &item{key: string(b.Place), id: b.ID, also: b.Also, block: b, fork: b.Fork, parts: m.parts}
 }
 
-// heading says who speaks, when, and what it took.
+// heading shows the speaker, the time, and the usage.
 func (m *maker) heading(b, before *transcript.Block) {
 	again := before != nil && b.Follows(before) && b.Label == "" && m.mode != model
 	m.add(func(w int) []line {
@@ -81,7 +81,7 @@ func (m *maker) heading(b, before *transcript.Block) {
 	})
 }
 
-// shortID is the end of an id, which commands take for it: ids that begin with the time differ there.
+// shortID returns the end of an id, which commands accept as its name: ids that begin with a time differ at their ends.
 func shortID(id session.EntryID) string {
 	s := look.Line(string(id), 60)
 	if len(s) > 8 && isASCII(s) {
@@ -120,7 +120,7 @@ func (m *maker) pieces(b *transcript.Block) {
 	}
 }
 
-// folded is the beginning of a text in one line, which a click unfolds.
+// folded shows the beginning of a text on one line, which a click unfolds.
 func (m *maker) folded(text, word string, r role) {
 	m.add(func(w int) []line {
 		begin := strings.TrimSpace(word + " " + markup.Words(text, 1000))
@@ -145,7 +145,7 @@ func (m *maker) text(t transcript.Text, around role) {
 	m.cut(t.Cut, run{})
 }
 
-// cut says how much of a text is left out.
+// cut shows how much of a text is omitted.
 func (m *maker) cut(bytes int, before run) {
 	if bytes == 0 {
 		return
@@ -217,7 +217,7 @@ func (m *maker) code(source, language string, before run) {
 	}
 }
 
-// compacted is a divider: from here on the model sees a summary.
+// compacted adds a divider: from here on, the model sees a summary.
 func (m *maker) compacted(b, before *transcript.Block) {
 	var c transcript.Compacted
 	for _, p := range b.Pieces {
@@ -252,7 +252,7 @@ func (m *maker) compacted(b, before *transcript.Block) {
 	}
 }
 
-// forkLine says which branch is shown, and switches.
+// forkLine shows the current branch; a click switches to another one.
 func forkLine(f *transcript.Fork, w int) line {
 	text, about := "branch", ""
 	for _, b := range f.Branches {
@@ -269,7 +269,7 @@ func forkLine(f *transcript.Fork, w int) line {
 	return l
 }
 
-// side is the role of an arrow that leads somewhere, or nowhere.
+// side returns the role of an arrow, which depends on whether it leads anywhere.
 func side(leads bool) role {
 	if leads {
 		return accent
@@ -277,7 +277,7 @@ func side(leads bool) role {
 	return faint
 }
 
-// note is a change of state in one line. Notes that follow each other have no empty line between them.
+// note adds a change of state on one line. There are no empty lines between consecutive notes.
 func (m *maker) note(b, before *transcript.Block) {
 	m.add(func(w int) []line {
 		word := look.Line(strings.ReplaceAll(b.Native, "_", " "), 40)
@@ -289,7 +289,7 @@ func (m *maker) note(b, before *transcript.Block) {
 	})
 }
 
-// endings add what went wrong.
+// endings adds what went wrong.
 func (m *maker) endings(b *transcript.Block) {
 	if b.Error != "" || b.Stop != "" {
 		m.add(func(w int) []line {

@@ -11,10 +11,10 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// margin are the columns left of the transcript, for the mark of the cursor.
+// margin is the number of columns left of the transcript, for the mark of the cursor.
 const margin = 2
 
-// layout is where the panes are. A pane that is not shown has no width.
+// layout has the widths of the panes. A hidden pane has the width 0.
 type layout struct{ tree, text int }
 
 func (v *viewer) layout(width int) layout {
@@ -28,7 +28,7 @@ func (v *viewer) layout(width int) layout {
 	return layout{text: width}
 }
 
-// leastWidth and leastHeight are the size of the smallest frame. On a smaller terminal its upper left corner is shown.
+// leastWidth and leastHeight are the size of the smallest frame. A smaller terminal shows its upper left corner.
 const leastWidth, leastHeight = 20, 3
 
 // Draw implements look.Screen.
@@ -69,7 +69,7 @@ func (v *viewer) Draw(width, height int) string {
 	return b.String()
 }
 
-// drawHead draws the line above the panes: the modes, and how far the transcript is.
+// drawHead draws the line above the panes: the modes, and the position in the transcript.
 func (v *viewer) drawHead(b *strings.Builder, l layout) {
 	if l.tree > 0 {
 		name := run{"tree", faint}
@@ -86,7 +86,7 @@ func (v *viewer) drawHead(b *strings.Builder, l layout) {
 		}
 	}
 	if l.text > 0 {
-		var right []run // the first that there is room for
+		var right []run // the first one that fits
 		tabs := v.tabs(l.text)
 		for _, right = range v.progress() {
 			if look.Width(line{runs: tabs}.text())+look.Width(line{runs: right}.text()) < l.text {
@@ -97,7 +97,7 @@ func (v *viewer) drawHead(b *strings.Builder, l layout) {
 	}
 }
 
-// tabs are the names of the modes or, where there is no room for all of them, that of this one.
+// tabs returns the names of the modes or, if they do not all fit, that of the current one.
 func (v *viewer) tabs(width int) []run {
 	runs := []run{{"─ ", faint}}
 	for m := range modes {
@@ -116,7 +116,7 @@ func (v *viewer) tabs(width int) []run {
 	return append(runs, run{" ", faint})
 }
 
-// progress says what the transcript is about, in full and then in fewer words.
+// progress describes the position in the transcript, in full and then in fewer words.
 func (v *viewer) progress() [][]run {
 	say := func(texts ...string) (list [][]run) {
 		for _, text := range texts {
@@ -145,7 +145,7 @@ func (v *viewer) progress() [][]run {
 	return nil
 }
 
-// ruled is a rule with runs at its ends. Where there is no room for both, the right ones are left out.
+// ruled returns a rule with runs at its ends. If there is no room for both, the right ones are omitted.
 func ruled(left, right []run, width int) line {
 	rest := width - look.Width(line{runs: left}.text()) - look.Width(line{runs: right}.text()) - 1
 	if rest < 0 {
@@ -220,7 +220,7 @@ func (v *viewer) wheel(m tea.Mouse) {
 	v.tree.follow(v)
 }
 
-// click chooses a mode, a row or a block, and does what the line does.
+// click selects a mode, a row or a block, and performs the action of the line.
 func (v *viewer) click(m tea.Mouse) tea.Cmd {
 	if m.Button != tea.MouseLeft {
 		return nil
@@ -268,7 +268,7 @@ func (v *viewer) click(m tea.Mouse) tea.Cmd {
 	return nil
 }
 
-// clickTab chooses the mode whose name is at a column of a line.
+// clickTab selects the mode whose name is at a column of a line.
 func (v *viewer) clickTab(x, width int) tea.Cmd {
 	at, m := 0, everything
 	for _, r := range v.tabs(width) {
@@ -286,7 +286,7 @@ func (v *viewer) clickTab(x, width int) tea.Cmd {
 	return nil
 }
 
-// ending is what stands after the end of the path: how the conversation goes on, and what is wrong with the log.
+// ending returns what is shown after the end of the path: how the conversation continues, and what is wrong with the log.
 func (v *viewer) ending(onward *transcript.Fork) *item {
 	m := &maker{setting: v.setting()}
 	if onward != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// ask asks for a text to find.
+// ask asks for the text to find.
 func (v *viewer) ask() tea.Cmd {
 	return look.Send(look.Ask{Question: "Find in this session", Value: v.needle, Then: func(text string) tea.Cmd {
 		v.needle = strings.ToLower(strings.TrimSpace(text))
@@ -21,7 +21,7 @@ func (v *viewer) ask() tea.Cmd {
 	}})
 }
 
-// showMatch shows the line with the needle of the block that was found, which is unfolded if its line is not to be seen.
+// showMatch shows the line with the needle in the block that was found. If the line is folded, the block is unfolded.
 func (v *viewer) showMatch() tea.Cmd {
 	n := v.pane.find(string(v.want), v.want)
 	v.want = ""
@@ -33,7 +33,7 @@ func (v *viewer) showMatch() tea.Cmd {
 	if !ok && !v.isOpen(v.pane.items[n].key) {
 		v.opened[v.pane.items[n].key] = true
 		if cmd := v.layOut(n); cmd != nil {
-			v.want = v.pane.items[n].id // it is shown when the whole text is there
+			v.want = v.pane.items[n].id // shown once the whole text is loaded
 			return cmd
 		}
 		at, ok = v.lineWith(n)
@@ -44,15 +44,15 @@ func (v *viewer) showMatch() tea.Cmd {
 		return nil
 	}
 	v.pane.top = at
-	v.pane.scroll(-min(v.pane.height/3, 5)) // with what stands before it
+	v.pane.scroll(-min(v.pane.height/3, 5)) // with some lines before it
 	v.pane.settle()
 	return nil
 }
 
-// lineWith gives the first line of an item that has the needle.
+// lineWith returns the first line of an item that contains the needle.
 func (v *viewer) lineWith(n int) (spot, bool) {
 	for k, p := range v.pane.items[n].parts {
-		if p.source != "" && !contains(p.source, v.needle) { // it need not be laid out
+		if p.source != "" && !contains(p.source, v.needle) { // no need to lay it out
 			continue
 		}
 		for l, line := range p.at(v.pane.width) {
@@ -70,7 +70,7 @@ type found struct {
 	err   error
 }
 
-// find looks for the needle from the cursor on. self also looks at the entry under the cursor.
+// find searches for the needle from the cursor on. self includes the entry under the cursor.
 func (v *viewer) find(step int, self bool) tea.Cmd {
 	if v.needle == "" {
 		return look.Send(look.Status{Text: "/ finds text, n goes to the next match"})
@@ -79,7 +79,7 @@ func (v *viewer) find(step int, self bool) tea.Cmd {
 	ctx, cancel := context.WithCancel(v.ctx)
 	v.stopFind = cancel
 	src, needle, from := v.src, v.needle, v.here()
-	if it := v.current(); it != nil && it.shows(v.hit) { // it may be one of several entries of the block
+	if it := v.current(); it != nil && it.shows(v.hit) { // the hit may be one of several entries of the block
 		from = v.hit
 	}
 	v.searching++
@@ -101,10 +101,10 @@ func (v *viewer) found(m found) tea.Cmd {
 	return v.show(m.entry)
 }
 
-// errNowhere says that a text is not in the session.
+// errNowhere means that the session does not contain a text.
 var errNowhere = errors.New("not found in this session")
 
-// search looks for a text, in lower case, from an entry on, in the order of the log; step is 1 or -1. It goes on at the other end.
+// search searches for a text, in lower case, starting at an entry, in the order of the log; step is 1 or -1. At the end it wraps around.
 func (s *source) search(ctx context.Context, needle string, from session.EntryID, step int, self bool) (session.EntryID, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -132,7 +132,7 @@ func (s *source) search(ctx context.Context, needle string, from session.EntryID
 	return "", fmt.Errorf("%q: %w", needle, errNowhere)
 }
 
-// summary is the text of a body that has no parts.
+// summary returns the text of a body that has no parts.
 func summary(b session.Body) string {
 	switch b := b.(type) {
 	case session.Compaction:
@@ -143,7 +143,7 @@ func summary(b session.Body) string {
 	return ""
 }
 
-// saysParts reports whether parts have a text, whatever its case.
+// saysParts reports whether parts contain a text, regardless of case.
 func saysParts(parts []session.Part, needle string) bool {
 	for _, p := range parts {
 		switch p := p.(type) {

@@ -19,7 +19,7 @@ func (v *viewer) foldHere() tea.Cmd {
 	return v.layOut(v.pane.cur)
 }
 
-// remade makes an item anew from what it shows.
+// remade makes an item again from its content.
 func (v *viewer) remade(n int) *item {
 	it := v.pane.items[n]
 	switch {
@@ -34,11 +34,11 @@ func (v *viewer) remade(n int) *item {
 	return it
 }
 
-// layOut makes an item anew, after it was folded or unfolded. A block whose texts were cut is loaded with all of them.
+// layOut makes an item again after it was folded or unfolded. If the texts of its block were cut, the whole block is loaded.
 func (v *viewer) layOut(n int) tea.Cmd {
 	it := v.remade(n)
 	v.pane.items[n] = it
-	if v.pane.top.item == n { // its beginning is what is known of it
+	if v.pane.top.item == n { // only its beginning has a known position
 		v.pane.top = v.pane.begin(n)
 	}
 	v.pane.settle()
@@ -51,7 +51,7 @@ func (v *viewer) layOut(n int) tea.Cmd {
 	return nil
 }
 
-// isCut reports whether texts of a block are not loaded to their end.
+// isCut reports whether the texts of a block were cut.
 func isCut(b *transcript.Block) bool {
 	for _, p := range b.Pieces {
 		switch p := p.(type) {

@@ -10,22 +10,22 @@ import (
 	"github.com/treeline-dev/treeline/transcript"
 )
 
-// item is something that the cursor stands on: a block of the transcript, a file of the changes, or what stands after the end.
+// item is something that the cursor can be on: a block of the transcript, a file in mode changes, or the ending after the transcript.
 type item struct {
-	// key tells it apart from the others of its pane, also after they were loaded again.
+	// key identifies the item in its pane, even after it was loaded again.
 	key   string
 	id    session.EntryID
 	also  []session.EntryID
 	block *transcript.Block
 	file  *transcript.FileChange
-	// fork is the one before the block, or after the end of the path.
+	// fork is the fork before the block, or after the end of the path.
 	fork  *transcript.Fork
 	parts []*part
-	// whole: its texts were loaded to their ends.
+	// whole means that its texts were loaded completely.
 	whole bool
 }
 
-// part is a stretch of an item that is laid out at once. Its lines are kept for one width.
+// part is a piece of an item that is laid out at once. Its lines are cached for one width.
 type part struct {
 	layout func(width int) []line
 	source string // the text that is laid out; "" where it is short
@@ -40,22 +40,22 @@ func (p *part) at(width int) []line {
 	return p.lines
 }
 
-// shows reports whether an entry is shown by the item.
+// shows reports whether the item shows an entry.
 func (it *item) shows(id session.EntryID) bool {
 	return it.id == id || slices.Contains(it.also, id)
 }
 
-// How much of a text is laid out at once, and how much of what is folded is shown.
+// How much of a text is laid out at once, and how much of a folded text is shown.
 const (
 	pieceBytes  = 16 << 10
-	diffChunk   = 200 // lines of a diff that are one part
+	diffChunk   = 200 // lines of a diff in one part
 	briefDiff   = 12  // lines of a diff that is folded
-	briefOutput = 5   // lines of the output of a tool that is shown although it is folded
-	longThought = 320 // bytes of a thought that is folded
+	briefOutput = 5   // lines of a tool's output that are shown although it is folded
+	longThought = 320 // size in bytes from which thinking is folded
 	longLine    = 4 << 10
 )
 
-// setting is what the layout of an item depends on besides the item.
+// setting is what the layout of an item depends on in addition to the item.
 type setting struct {
 	cwd    string
 	zone   *time.Location
@@ -65,13 +65,13 @@ type setting struct {
 	last   last
 }
 
-// last is what a heading need not say again: the model that answered last, and the time of the heading before.
+// last is what a heading need not repeat: the model that answered last, and the time of the last heading.
 type last struct {
 	model string
 	time  time.Time
 }
 
-// after is what holds after a block.
+// after returns the value of last after a block.
 func (l last) after(b *transcript.Block) last {
 	if b == nil || b.Kind != transcript.Message && b.Kind != transcript.Opaque {
 		return l // it shows neither
@@ -93,7 +93,7 @@ func (s setting) relative(text string) string {
 	return strings.ReplaceAll(text, strings.TrimSuffix(s.cwd, "/")+"/", "")
 }
 
-// clock is the time of a block: the time of day, with the date where the day differs from that of before.
+// clock formats the time of a block: the time of day, with the date if the day differs from that of before.
 func (s setting) clock(t, before time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -109,13 +109,13 @@ func (s setting) clock(t, before time.Time) string {
 type maker struct {
 	setting
 	parts []*part
-	spoke bool // something stands below the heading
+	spoke bool // there is something below the heading
 }
 
 //go:noinline // its copies took 6.6 KB
 func (m *maker) add(f func(width int) []line) { m.parts = append(m.parts, &part{layout: f}) }
 
-// addText adds what is laid out from a text that may be long.
+// addText adds a part that is laid out from a text that may be long.
 func (m *maker) addText(source string, f func(width int) []line) {
 	m.parts = append(m.parts, &part{layout: f, source: source})
 }
@@ -128,7 +128,7 @@ func (m *maker) gap() {
 	m.spoke = true
 }
 
-// ends puts runs at both ends of a line. The left ones are cut where there is no room, and the right ones left out.
+// ends puts runs at both ends of a line. If there is too little room, the left ones are cut, and the right ones omitted.
 func ends(left, right []run, w int) line {
 	l, r := screen.Width(line{runs: left}.text(), false), screen.Width(line{runs: right}.text(), false)
 	if r == 0 || r+8 > w {

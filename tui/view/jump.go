@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// show puts an entry at the top of the screen, in another branch if it is not on the path. What it gives loads what is missing.
+// show puts an entry at the top of the screen, if necessary in another branch. The command that it returns loads what is missing.
 func (v *viewer) show(id session.EntryID) tea.Cmd {
 	leaf := v.facts.leaf
 	if v.leaf != nil {
@@ -48,7 +48,7 @@ func (v *viewer) show(id session.EntryID) tea.Cmd {
 	return nil
 }
 
-// wantRow puts the cursor of the tree on the row that is wanted.
+// wantRow puts the cursor of the tree on the row in want.
 func (v *viewer) wantRow() {
 	if t := &v.tree; t.outline != nil {
 		v.src.use(t.outline, func() { t.goTo(t.want) })
@@ -71,7 +71,7 @@ func (v *viewer) goTo(id session.EntryID) {
 	v.pane.settle()
 }
 
-// branch switches to another branch of the fork at the cursor or above it, or else of the next one.
+// branch switches to another branch of the fork at the cursor or above it or, if there is none, of the next fork.
 func (v *viewer) branch(step int) tea.Cmd {
 	var f *transcript.Fork
 	for n := min(v.pane.cur, len(v.pane.items)-1); n >= 0 && f == nil; n-- {
@@ -86,7 +86,7 @@ func (v *viewer) branch(step int) tea.Cmd {
 	return v.switchTo(f, step)
 }
 
-// forkOf is the fork of an item at which there is a choice, nil for none.
+// forkOf returns the fork of an item that has several branches, or nil.
 func forkOf(it *item) *transcript.Fork {
 	if it.fork == nil || it.block != nil && it.fork.Count < 2 {
 		return nil
@@ -119,7 +119,7 @@ func (v *viewer) enterBranch(b transcript.Branch) tea.Cmd {
 	return tea.Batch(v.load(job{jobShow, b.First}), v.outline())
 }
 
-// toggleModel shows what the model sees at the cursor, or what was shown before.
+// toggleModel shows what the model sees at the cursor, or returns to what was shown before.
 func (v *viewer) toggleModel() tea.Cmd {
 	if v.mode != model {
 		return v.setMode(model)
@@ -127,11 +127,11 @@ func (v *viewer) toggleModel() tea.Cmd {
 	return v.setMode(everything)
 }
 
-// setMode changes what the right side shows. The entry under the cursor stays in sight.
+// setMode changes what the right side shows. The entry under the cursor remains visible.
 func (v *viewer) setMode(m mode) tea.Cmd {
 	here := v.here()
 	if v.width < twoPanes {
-		v.onTree = false // it would hide what was asked for
+		v.onTree = false // it would hide the new mode
 	}
 	if m == v.mode {
 		return nil
@@ -150,7 +150,7 @@ func (v *viewer) setMode(m mode) tea.Cmd {
 	return v.load(job{jobShow, here})
 }
 
-// enterMode forgets what was shown in another mode.
+// enterMode discards what another mode showed.
 func (v *viewer) enterMode(m mode) {
 	v.mode, v.at, v.back = m, "", nil
 	v.pane = pane{width: v.pane.width, height: v.pane.height}

@@ -10,10 +10,10 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// What a click does.
+// The actions of clicks.
 type (
 	fold         struct{}                           // folds the block, or unfolds it
-	switchBranch struct{ fork *transcript.Fork }    // to the branch before or after, by the side that is clicked
+	switchBranch struct{ fork *transcript.Fork }    // to the previous or next branch, depending on the side that is clicked
 	openChild    struct{ child *transcript.Child }  // the conversation of a sub-agent
 	goOn         struct{ branch transcript.Branch } // into a branch after the end of the path
 )
@@ -73,7 +73,7 @@ func (v *viewer) Keys() []look.Key {
 	return list
 }
 
-// key is a key after which the screen may need more of the session.
+// key returns a key after which the screen may need to load more of the session.
 //
 //go:noinline // its copies took 12 KB
 func (v *viewer) key(keys, name, help string, run func() tea.Cmd) look.Key {
@@ -83,7 +83,7 @@ func (v *viewer) key(keys, name, help string, run func() tea.Cmd) look.Key {
 	}}
 }
 
-// same adds the command that does the same to a key.
+// same adds to a key the command that does the same.
 func (v *viewer) same(k look.Key, command string) look.Key {
 	k.Command = func() string {
 		t, _ := v.spelled()
@@ -92,7 +92,7 @@ func (v *viewer) same(k look.Key, command string) look.Key {
 	return k
 }
 
-// actions are the keys of actions on the entry under the cursor.
+// actions returns the keys of actions on the entry under the cursor.
 func (v *viewer) actions(wanted ...look.Action) []look.Key {
 	keys := look.Actions(v.target, wanted...)
 	for n, a := range wanted {
@@ -126,7 +126,7 @@ func (v *viewer) scroll(n int) tea.Cmd {
 	return nil
 }
 
-// page moves by a screen, less a line that stays in sight.
+// page moves by a screen minus one line, which remains visible.
 func (v *viewer) page(n int) tea.Cmd {
 	if v.onTree {
 		return v.move(v.tree.cur + n*max(v.tree.height-1, 1))
@@ -162,7 +162,7 @@ func (v *viewer) edge(kind jobKind) tea.Cmd {
 	return nil
 }
 
-// prompt goes to the next prompt, or the one before. On the path it is found among the rows of the tree.
+// prompt goes to the next or previous prompt. On the path, it is found among the rows of the tree.
 func (v *viewer) prompt(step int) tea.Cmd {
 	t := &v.tree
 	if v.mode == changes && !v.onTree || t.outline == nil {
@@ -175,7 +175,7 @@ func (v *viewer) prompt(step int) tea.Cmd {
 	}
 }
 
-// prompted is the result of a search for a prompt, "" for none.
+// prompted is the result of a search for a prompt; "" means none.
 type prompted struct {
 	entry session.EntryID
 	err   error
@@ -191,7 +191,7 @@ func (v *viewer) prompted(m prompted) tea.Cmd {
 	return v.show(m.entry)
 }
 
-// otherPane is the name of the pane that the keys do not move in.
+// otherPane returns the name of the pane without the cursor.
 func (v *viewer) otherPane() string {
 	if v.onTree {
 		return "transcript"

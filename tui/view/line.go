@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// role says what a run of text is. The palette says what it looks like.
+// role says what a run of text is. The palette decides how it looks.
 type role uint8
 
 const (
@@ -39,29 +39,29 @@ const (
 	comment
 	link
 	live
-	roles // how many there are
+	roles // number of roles
 )
 
-// run is a stretch of harmless text of one role.
+// run is a piece of harmless text with one role.
 type run struct {
 	text string
 	role role
 }
 
-// line is one line of a pane, of at most the width that it was laid out for.
+// line is one line of a pane, at most as wide as the pane it was laid out for.
 type line struct {
 	runs []run
-	// click is what a click on the line does; nil selects the block.
+	// click is the action of a click on the line; nil selects the block.
 	click act
 }
 
-// act is what a line does when it is clicked: fold, switchBranch, openChild or goOn.
+// act is the action of a click on a line: fold, switchBranch, openChild or goOn.
 type act interface{ isAct() }
 
-// newLine makes a line of runs.
+// newLine returns a line of runs.
 func newLine(runs ...run) line { return line{runs: runs} }
 
-// text is the line without roles.
+// text returns the text of the line without roles.
 //
 //go:noinline // its copies took 6.4 KB
 func (l line) text() string {
@@ -75,7 +75,7 @@ func (l line) text() string {
 	return b.String()
 }
 
-// paint are the escapes before and after the text of each role.
+// paint has the escape sequences before and after the text of each role.
 type paint [roles][2]string
 
 func newPaint(p *look.Palette) *paint {
@@ -91,8 +91,8 @@ func newPaint(p *look.Palette) *paint {
 	return &t
 }
 
-// draw writes a line filled up to width columns. needle, in lower case, is marked where it occurs; "" marks nothing. base is the
-// role of plain text.
+// draw writes a line padded to width columns. needle, in lower case, is marked where it occurs; "" marks nothing. base is the role of plain
+// text.
 func (p *paint) draw(b *strings.Builder, l line, width int, needle string, base role) {
 	if needle != "" {
 		l.runs = mark(l.runs, needle)
@@ -146,15 +146,15 @@ func spaces(n int) string {
 	return strings.Repeat(" ", n)
 }
 
-// mark gives the occurrences of needle, which is in lower case, the role match. An occurrence may begin in one run and end in another.
+// mark gives the role match to the occurrences of needle, which is in lower case. An occurrence may begin in one run and end in another.
 func mark(runs []run, needle string) []run {
 	whole := line{runs: runs}.text()
 	lower := strings.ToLower(whole)
-	if len(lower) != len(whole) || !strings.Contains(lower, needle) { // letters whose cases differ in length are rare
+	if len(lower) != len(whole) || !strings.Contains(lower, needle) { // if the lengths differ, a letter changed its length; that is rare
 		return runs
 	}
 	var out []run
-	at := 0 // in the whole line
+	at := 0 // offset in the whole line
 	from := strings.Index(lower, needle)
 	for _, r := range runs {
 		for text := r.text; text != ""; {
@@ -179,10 +179,11 @@ func mark(runs []run, needle string) []run {
 	return out
 }
 
-// mostBytes bounds a line of w columns: characters without a width, such as combining ones, take none of them.
+// mostBytes returns the largest number of bytes of a line of w columns: characters without a width, such as combining ones, take no
+// columns.
 func mostBytes(w int) int { return 32*w + 256 }
 
-// wrap breaks runs into lines of at most width columns. first stands before the first line, rest before the others.
+// wrap breaks runs into lines of at most width columns. first precedes the first line, and rest the others.
 func wrap(runs []run, width int, first, rest run) []line {
 	whole := line{runs: runs}.text()
 	w1, w2 := screen.Width(first.text, false), screen.Width(rest.text, false)
@@ -195,7 +196,7 @@ func wrap(runs []run, width int, first, rest run) []line {
 	}
 	lines := make([]line, 0, len(pieces))
 	before := first
-	at, r := 0, 0 // where run r begins
+	at, r := 0, 0 // the offset at which run r begins
 	for _, p := range pieces {
 		end := p[1]
 		cut := end-p[0] > mostBytes(width)
@@ -230,7 +231,7 @@ func wrap(runs []run, width int, first, rest run) []line {
 	return lines
 }
 
-// plainLines lays out a text that is no Markdown, line by line.
+// plainLines lays out a text that is not Markdown, line by line.
 func plainLines(text string, width int, r role, before run) (lines []line) {
 	for l := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		lines = append(lines, wrap([]run{{look.Text(strings.TrimSuffix(l, "\r")), r}}, width, before, before)...)
@@ -238,7 +239,7 @@ func plainLines(text string, width int, r role, before run) (lines []line) {
 	return lines
 }
 
-// classRole gives the role of a token of code.
+// classRole returns the role of a token of code.
 func classRole(class string) role {
 	switch class {
 	case "k", "t":
@@ -259,7 +260,7 @@ func classRole(class string) role {
 	return plain
 }
 
-// spanRole gives the role of a span in a text of role around.
+// spanRole returns the role of a span in a text of role around.
 func spanRole(s markup.Span, around role) role {
 	switch {
 	case s.Class != "":

@@ -14,7 +14,8 @@ import (
 // job is a load of the transcript.
 type job struct {
 	kind jobKind
-	// entry is the one to begin at, or to extend from, by the Place of its block. At the end it is the one that the cursor stays on while it is shown.
+	// entry is the entry to begin at or to extend from, by the Place of its block. In jobEnd, it is the entry on which the cursor stays
+	// while it is visible.
 	entry session.EntryID
 }
 
@@ -22,21 +23,21 @@ type jobKind uint8
 
 const (
 	jobEnd    jobKind = iota // the end of the path
-	jobBegin                 // its beginning
+	jobBegin                 // the beginning of the path
 	jobShow                  // an entry, at the top of the screen
-	jobStay                  // what is shown, anew
+	jobStay                  // what is shown, loaded again
 	jobBefore                // more before the first item
 	jobAfter                 // more after the last one
 	jobWhole                 // one block with all of its texts
 )
 
-// Blocks that are loaded at once. A context is read as a whole for each load, so it is loaded in larger parts.
+// Number of blocks that are loaded at once. Each load reads the whole context, so that is loaded in larger parts.
 const (
 	someBlocks  = 60
 	modelBlocks = 300
 )
 
-// loaded is the message with what a job gave.
+// loaded is the message with the result of a job.
 type loaded struct {
 	job    job
 	serial int
@@ -46,7 +47,7 @@ type loaded struct {
 	err    error
 }
 
-// load begins a job. Those that were begun before are forgotten, but for those of whole blocks, which stand beside the others.
+// load starts a job. Earlier jobs are abandoned, except those for whole blocks, which are independent of the others.
 func (v *viewer) load(j job) tea.Cmd {
 	if j.kind != jobWhole {
 		v.serial++
@@ -88,7 +89,7 @@ func (v *viewer) load(j job) tea.Cmd {
 	}
 }
 
-// loaded takes the result of a job.
+// loaded shows the result of a job.
 func (v *viewer) loaded(m loaded) tea.Cmd {
 	if m.mode != v.mode || m.serial != v.serial && m.job.kind != jobWhole {
 		return nil
@@ -112,7 +113,7 @@ func (v *viewer) loaded(m loaded) tea.Cmd {
 	switch m.job.kind {
 	case jobBefore:
 		v.pane.extend(items, false, w.Earlier)
-		if n := len(items); n > 0 && n < len(v.pane.items) { // it follows another block now
+		if n := len(items); n > 0 && n < len(v.pane.items) { // its predecessor is another block now
 			v.pane.items[n] = v.remade(n)
 			v.pane.settle()
 		}
@@ -122,7 +123,7 @@ func (v *viewer) loaded(m loaded) tea.Cmd {
 		return nil
 	}
 	v.total, v.tokens = w.Total, w.Estimate
-	for n, it := range items { // what was unfolded to its end stays so
+	for n, it := range items { // blocks that were loaded as a whole stay so
 		if old := v.pane.find(it.key, ""); old >= 0 && v.pane.items[old].whole {
 			items[n] = v.pane.items[old]
 		}
@@ -154,7 +155,7 @@ func (v *viewer) loaded(m loaded) tea.Cmd {
 	return nil
 }
 
-// loadedWhole puts a block with all of its texts into the place of the one that was cut.
+// loadedWhole replaces a block that was cut by one with all of its texts.
 func (v *viewer) loadedWhole(m loaded) tea.Cmd {
 	if m.err != nil {
 		return v.failed(m.err)
@@ -173,14 +174,14 @@ func (v *viewer) loadedWhole(m loaded) tea.Cmd {
 	return nil
 }
 
-// skipEnding puts the cursor on the last block, not on what stands after it.
+// skipEnding puts the cursor on the last block, not on the ending after it.
 func (v *viewer) skipEnding() {
 	if n := len(v.pane.items); n > 1 && v.pane.items[n-1].block == nil && v.pane.items[n-1].file == nil {
 		v.pane.cur = n - 2
 	}
 }
 
-// items makes the items of a window.
+// items returns the items of a window.
 func (v *viewer) items(w *transcript.Window, j job) []*item {
 	list := make([]*item, 0, len(w.Blocks)+1)
 	var before *transcript.Block
@@ -204,7 +205,7 @@ func (v *viewer) items(w *transcript.Window, j job) []*item {
 	return list
 }
 
-// before gives the block before an item, nil for none, and what the headings before it said.
+// before returns the block before an item, or nil, and what the headings before it have shown.
 func (v *viewer) before(n int) (block *transcript.Block, said last) {
 	const far = 30 // the last answer is rarely further away
 	for k := max(n-far, 0); k < n; k++ {
@@ -250,7 +251,7 @@ func (v *viewer) fileItem(f *transcript.FileChange) *item {
 	return fileItem(f, s)
 }
 
-// more loads what the screen comes near to.
+// more loads more when the screen comes near an end.
 func (v *viewer) more() tea.Cmd {
 	var cmds []tea.Cmd
 	if n := len(v.pane.items); !v.loading && n > 0 && v.mode != changes {
@@ -264,7 +265,7 @@ func (v *viewer) more() tea.Cmd {
 	return tea.Batch(append(cmds, v.tree.load(v))...)
 }
 
-// firstPlace is that of the first block that has one.
+// firstPlace returns the Place of the first block that has one.
 func firstPlace(items iter.Seq2[int, *item]) session.EntryID {
 	for _, it := range items {
 		if it.block != nil && it.block.Place != "" {
@@ -274,7 +275,7 @@ func firstPlace(items iter.Seq2[int, *item]) session.EntryID {
 	return ""
 }
 
-// lastBlock is the last entry that has a block.
+// lastBlock returns the last entry that has a block.
 func (v *viewer) lastBlock() session.EntryID {
 	for _, it := range slices.Backward(v.pane.items) {
 		if it.block != nil {
@@ -284,10 +285,10 @@ func (v *viewer) lastBlock() session.EntryID {
 	return ""
 }
 
-// told says that the session was written to.
+// told means that the session was written to.
 type told struct{}
 
-// watch follows what is written, until the screen is closed.
+// watch watches the session until the screen is closed.
 func (v *viewer) watch() tea.Cmd {
 	if v.opt.Store == nil || v.facts.path == "" {
 		return nil
@@ -296,12 +297,12 @@ func (v *viewer) watch() tea.Cmd {
 	go func() {
 		for change, err := range store.Watch(ctx, treeline.WatchOptions{Path: path}) {
 			if err != nil {
-				return // it cannot be watched: what is there is shown
+				return // it cannot be watched, so the screen is not updated
 			}
 			if change.Kind != treeline.ChangeProblem {
 				select {
 				case tell <- struct{}{}:
-				default: // it is known already
+				default: // already signalled
 				}
 			}
 		}
@@ -324,7 +325,7 @@ func (v *viewer) wait() tea.Cmd {
 	}
 }
 
-// renewed says that the session was read again.
+// renewed is the result of reading the session again.
 type renewed struct {
 	changed bool
 	err     error
@@ -338,8 +339,8 @@ func (v *viewer) renew() tea.Cmd {
 	}
 }
 
-// renewed shows what is new. A screen that was at the end stays there, and so does the cursor if it was at the end; any other shows the
-// same as before.
+// renewed shows what is new. If the screen was at the end, it stays there, and so does the cursor if it was at the end. Otherwise the
+// screen shows the same as before.
 func (v *viewer) renewed(m renewed) tea.Cmd {
 	if m.err != nil {
 		if text := m.err.Error(); v.gone != text {
@@ -364,7 +365,7 @@ func (v *viewer) renewed(m renewed) tea.Cmd {
 	was := v.facts.leaf
 	v.facts = v.src.facts()
 	if v.leaf == nil && !follow && was != v.facts.leaf && was != "" {
-		v.leaf = &was // the session may go on in another branch
+		v.leaf = &was // the session may continue in another branch
 	}
 	if v.leaf != nil {
 		leaf := v.src.through(*v.leaf)
@@ -382,7 +383,7 @@ func (v *viewer) renewed(m renewed) tea.Cmd {
 	return tea.Batch(v.load(j), v.outline())
 }
 
-// related says that the other sessions are known.
+// related means that the related sessions are known.
 type related struct{ err error }
 
 func (v *viewer) relate() tea.Cmd {

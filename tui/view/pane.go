@@ -6,11 +6,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// pane is a list of items that is scrolled line by line. It has a stretch of a list that may be much longer, and lays out only the
-// parts that are shown: what comes before and after them has no known height.
+// pane is a list of items that is scrolled line by line. It holds a part of a list that may be much longer, and lays out only what is
+// visible: the height of everything before and after is unknown.
 type pane struct {
 	items []*item
-	// earlier and later: the list has more items before and after.
+	// earlier and later report whether the list has more items before and after.
 	earlier, later bool
 	top            spot
 	cur            int // the item under the cursor
@@ -30,7 +30,7 @@ func (a spot) before(b spot) bool {
 	return a.line < b.line
 }
 
-// lines are those of the part of a spot.
+// lines returns the lines of a spot's part.
 func (p *pane) lines(at spot) []line { return p.items[at.item].parts[at.part].at(p.width) }
 
 // valid reports whether a spot is a line.
@@ -74,7 +74,7 @@ func (p *pane) previous(at spot) (spot, bool) {
 	}
 }
 
-// begin is the first line of an item.
+// begin returns the first line of an item.
 func (p *pane) begin(n int) spot {
 	at := spot{item: n}
 	if len(p.items[n].parts) == 0 || len(p.lines(at)) == 0 {
@@ -83,10 +83,10 @@ func (p *pane) begin(n int) spot {
 	return at
 }
 
-// end is the last line.
+// end returns the last line.
 func (p *pane) end() (spot, bool) { return p.previous(spot{item: len(p.items)}) }
 
-// visible are the lines that are shown, from the top.
+// visible returns the visible lines from the top.
 func (p *pane) visible() []spot {
 	if len(p.items) == 0 || !p.valid(p.top) {
 		return nil
@@ -100,7 +100,7 @@ func (p *pane) visible() []spot {
 	return list
 }
 
-// scroll moves the lines by n, down if n is positive. It reports by how many it did.
+// scroll scrolls by n lines, down if n is positive. It returns by how many it did.
 func (p *pane) scroll(n int) (moved int) {
 	if len(p.items) == 0 {
 		return 0
@@ -125,7 +125,7 @@ func (p *pane) scroll(n int) (moved int) {
 	return moved
 }
 
-// lastTop is the top with which the last line is at the bottom.
+// lastTop returns the top at which the last line is at the bottom.
 func (p *pane) lastTop() (spot, bool) {
 	at, ok := p.end()
 	if !ok {
@@ -141,7 +141,7 @@ func (p *pane) lastTop() (spot, bool) {
 	return at, true
 }
 
-// atEnd reports whether the last line of the whole list is shown.
+// atEnd reports whether the last line of the whole list is visible.
 func (p *pane) atEnd() bool {
 	if p.later || len(p.items) == 0 {
 		return !p.later
@@ -150,7 +150,7 @@ func (p *pane) atEnd() bool {
 	return !ok || !p.top.before(last)
 }
 
-// toEnd shows the last line, toBegin the first one.
+// toEnd shows the last line; toBegin shows the first one.
 func (p *pane) toEnd() {
 	p.top, _ = p.lastTop()
 	p.cur = max(len(p.items)-1, 0)
@@ -158,7 +158,7 @@ func (p *pane) toEnd() {
 
 func (p *pane) toBegin() { p.top, p.cur = spot{}, 0; p.settle() }
 
-// settle puts the top on a line, as far down as it may be.
+// settle makes sure that the top is a line, and not too far down.
 func (p *pane) settle() {
 	if len(p.items) == 0 {
 		p.top, p.cur = spot{}, 0
@@ -178,7 +178,7 @@ func (p *pane) settle() {
 	}
 }
 
-// resize sets the size. The line at the top stays there as far as that is possible.
+// resize sets the size. The top line stays in place if possible.
 func (p *pane) resize(width, height int) {
 	width, height = max(width, 8), max(height, 1)
 	if width == p.width && height == p.height {
@@ -186,7 +186,7 @@ func (p *pane) resize(width, height int) {
 	}
 	end := p.width > 0 && p.atEnd()
 	if len(p.items) > 0 && width != p.width && p.width > 0 && p.valid(p.top) {
-		// The same share of the part is above the top.
+		// The same fraction of the part remains above the top.
 		was := len(p.lines(p.top))
 		p.width = width
 		if now := len(p.lines(spot{p.top.item, p.top.part, 0})); now > 0 {
@@ -205,7 +205,8 @@ func (p *pane) resize(width, height int) {
 	}
 }
 
-// rows says which rows of the screen an item has: the first and the last, and whether its own first and last lines are there. from is -1 for none.
+// rows returns the first and the last row of an item on the screen, and whether its first and last lines are visible. from is -1 if it is
+// not visible.
 func (p *pane) rows(n int) (from, to int, begins, ends bool) {
 	from = -1
 	for row, at := range p.visible() {
@@ -223,7 +224,7 @@ func (p *pane) rows(n int) (from, to int, begins, ends bool) {
 	return from, to, begins, ends
 }
 
-// down goes to the next item, or shows more of one that does not fit.
+// down goes to the next item, or scrolls within one that does not fit.
 func (p *pane) down() {
 	if from, _, _, ends := p.rows(p.cur); from >= 0 && !ends && p.scroll(1) != 0 {
 		return
@@ -234,7 +235,7 @@ func (p *pane) down() {
 	}
 }
 
-// up goes to the item before, or shows more of one that does not fit.
+// up goes to the previous item, or scrolls within one that does not fit.
 func (p *pane) up() {
 	if from, _, begins, _ := p.rows(p.cur); from >= 0 && !begins && p.scroll(-1) != 0 {
 		return
@@ -245,16 +246,16 @@ func (p *pane) up() {
 	}
 }
 
-// reveal scrolls until the item under the cursor is shown, from its first line on if it does not fit.
+// reveal scrolls until the item under the cursor is visible; if it does not fit, from its first line on.
 func (p *pane) reveal() {
 	if len(p.items) == 0 {
 		return
 	}
 	from, _, begins, ends := p.rows(p.cur)
 	switch {
-	case from < 0 && p.top.item > p.cur: // above
+	case from < 0 && p.top.item > p.cur: // above the screen
 		p.top = p.begin(p.cur)
-		if below, ok := p.stretch(p.cur); !ok { // its end is what comes next on the way up
+		if below, ok := p.stretch(p.cur); !ok { // moving up, its end is reached first
 			p.top = below
 		}
 	case from < 0:
@@ -277,7 +278,7 @@ func (p *pane) reveal() {
 	p.settle()
 }
 
-// stretch gives the first line of an item if it fits on the screen, and otherwise the line with which its end is at the bottom.
+// stretch returns the first line of an item if it fits on the screen, and otherwise the line at which its end is at the bottom.
 func (p *pane) stretch(n int) (spot, bool) {
 	at := p.begin(n)
 	for range p.height {
@@ -310,7 +311,7 @@ func (p *pane) scrollBack(n int) {
 	}
 }
 
-// follow puts the cursor on an item that is shown, after the lines were scrolled.
+// follow puts the cursor on a visible item after scrolling.
 func (p *pane) follow() {
 	list := p.visible()
 	if len(list) == 0 {
@@ -325,12 +326,12 @@ func (p *pane) follow() {
 		return
 	}
 	p.cur = first
-	if first < last && list[0] != p.begin(first) { // one that begins on the screen is what is read
+	if first < last && list[0] != p.begin(first) { // an item that begins on the screen is the one being read
 		p.cur = first + 1
 	}
 }
 
-// find gives the item of a key, or else one that shows an entry; -1 for none.
+// find returns the index of the item with a key, or else of one that shows an entry; -1 if there is none.
 func (p *pane) find(key string, id session.EntryID) int {
 	if n := slices.IndexFunc(p.items, func(it *item) bool { return it.key == key && key != "" }); n >= 0 {
 		return n
@@ -338,8 +339,7 @@ func (p *pane) find(key string, id session.EntryID) int {
 	return slices.IndexFunc(p.items, func(it *item) bool { return id != "" && it.shows(id) })
 }
 
-// replace puts other items into the place of the present ones. The top and the cursor stay where they are as far as the items
-// are there.
+// replace replaces the items. The top and the cursor stay in place if their items are still there.
 func (p *pane) replace(items []*item, earlier, later bool) {
 	var top, cur *item
 	if p.top.item < len(p.items) {
@@ -367,10 +367,10 @@ func (p *pane) replace(items []*item, earlier, later bool) {
 	p.settle()
 }
 
-// mostItems bounds the items of a pane.
+// mostItems is the largest number of items of a pane.
 const mostItems = 400
 
-// extend adds items at an end. Far from the cursor, at the other end, items are let go.
+// extend adds items at one end. If there are too many, it drops items at the other end, far from the cursor.
 func (p *pane) extend(items []*item, atEnd, more bool) {
 	if atEnd {
 		p.items, p.later = append(p.items, items...), more
@@ -388,7 +388,7 @@ func (p *pane) extend(items []*item, atEnd, more bool) {
 	p.settle()
 }
 
-// near reports whether the screen is near an end of the items that are loaded.
+// near reports whether the screen is near an end of the loaded items.
 func (p *pane) near(atEnd bool) bool {
 	margin := max(30, p.height)
 	if atEnd {

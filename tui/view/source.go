@@ -19,17 +19,17 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// source is the session that a screen shows. Commands read it in goroutines of their own; none of them changes the screen.
+// source is the session of a screen. Commands read it in goroutines of their own; they do not change the screen.
 type source struct {
-	store *treeline.Store // nil: the session is shown as it is
+	store *treeline.Store // nil: the session is shown without updates
 
 	// mu is held for reading while the tree is used, and for writing while it grows.
 	mu   sync.RWMutex
 	sess *treeline.Session
 	doc  *transcript.Document
-	kin  []treeline.Row // sessions, with those that belong to this one among them
+	kin  []treeline.Row // sessions, including the related ones
 
-	asked atomic.Pointer[string] // the first one; nil until it is known
+	asked atomic.Pointer[string] // the first prompt; nil until it is known
 }
 
 func newSource(sess *treeline.Session, o Options) *source {
@@ -42,14 +42,14 @@ func (s *source) close() error {
 	return s.sess.Close()
 }
 
-// lock takes the lock for writing without making readers wait that come meanwhile: a long command must not stop the screen.
+// lock takes the lock for writing. It does not make new readers wait for earlier ones: a long command must not block the screen.
 func (s *source) lock() {
 	for !s.mu.TryLock() {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// facts are what the screen says about the session as a whole.
+// facts are what the screen shows about the session as a whole.
 type facts struct {
 	title, agent, cwd, path string
 	id                      session.ID
@@ -62,7 +62,7 @@ type facts struct {
 	relatives               []relative
 }
 
-// relative is a session that belongs to this one.
+// relative is a related session.
 type relative struct {
 	what string
 	row  treeline.Row
@@ -78,7 +78,7 @@ func (s *source) facts() facts {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	t, h := s.sess.Tree(), s.sess.Header()
-	title, _ := s.sess.Title() // a session without a readable title is called by its first prompt
+	title, _ := s.sess.Title() // a session whose title cannot be read is named by its first prompt
 	title = cmp.Or(strings.TrimSpace(title), s.firstPrompt(), s.listed())
 	f := facts{
 		title: title, agent: s.sess.Dialect().Name(), cwd: h.CWD, path: s.sess.Path(), id: h.ID, leaf: t.LeafID(),
@@ -94,12 +94,12 @@ func (s *source) facts() facts {
 	return f
 }
 
-// firstPrompt is what lists call a session without a title, "" if it is not at the beginning of the log.
+// firstPrompt returns the prompt by which lists name a session without a title, or "" if it is not at the beginning of the log.
 func (s *source) firstPrompt() string {
 	if p := s.asked.Load(); p != nil {
 		return *p
 	}
-	list, _, _ := s.sess.Tree().Prompts(0) // one that cannot be read has no text
+	list, _, _ := s.sess.Tree().Prompts(0) // a prompt that cannot be read has no text
 	for i := range list {
 		if text := strings.TrimSpace(list[i].Text); text != "" {
 			s.asked.Store(&text)
@@ -109,7 +109,7 @@ func (s *source) firstPrompt() string {
 	return ""
 }
 
-// listed is what the list calls the session, "" if it is in none.
+// listed returns the session's name in the list, or "" if it is not in the list.
 func (s *source) listed() string {
 	i := slices.IndexFunc(s.kin, func(r treeline.Row) bool { return r.Path == s.sess.Path() })
 	if i < 0 {
@@ -118,7 +118,7 @@ func (s *source) listed() string {
 	return s.kin[i].Heading()
 }
 
-// index is the place of an entry in the log, -1 for one that is not there.
+// index returns the index of an entry in the log, or -1.
 func index(t *session.Tree, id session.EntryID) int {
 	if e, ok := t.Lookup(id); ok {
 		return e.Index
@@ -126,7 +126,7 @@ func index(t *session.Tree, id session.EntryID) int {
 	return -1
 }
 
-// relatives are the session that this one comes from, its forks and its sub-agents.
+// relatives returns the session that this one comes from, its forks and its sub-agents.
 func (s *source) relatives() (list []relative) {
 	path, parents := s.sess.Path(), place.Parents(s.kin)
 	for i := range s.kin {
@@ -149,7 +149,7 @@ func (s *source) relatives() (list []relative) {
 	return list
 }
 
-// window is a stretch of the path, with what depends on the tree beside it.
+// window returns a part of the path, with what else depends on the tree.
 func (s *source) window(ctx context.Context, r transcript.Request) (*transcript.Window, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -173,7 +173,7 @@ func (s *source) outlineRows(ctx context.Context, o *transcript.Outline, from, t
 	return rows, err
 }
 
-// use calls f while the tree does not grow, unless it has grown since the outline was made: then a new one is on its way.
+// use calls f while the tree does not grow. It does nothing if the tree has grown since the outline was made: then a new one is being made.
 func (s *source) use(o *transcript.Outline, f func()) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -182,7 +182,7 @@ func (s *source) use(o *transcript.Outline, f func()) {
 	}
 }
 
-// through gives the leaf with which a window shows an entry; the entry itself if it is not known.
+// through returns the leaf with which a window shows an entry, or the entry itself if it is not known.
 func (s *source) through(id session.EntryID) session.EntryID {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -192,7 +192,7 @@ func (s *source) through(id session.EntryID) session.EntryID {
 	return id
 }
 
-// knows reports whether there is such an entry.
+// knows reports whether an entry exists.
 func (s *source) knows(id session.EntryID) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -200,14 +200,14 @@ func (s *source) knows(id session.EntryID) bool {
 	return ok
 }
 
-// leads reports whether an entry is on the way to a leaf.
+// leads reports whether an entry is on the path to a leaf.
 func (s *source) leads(id, leaf session.EntryID) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.doc.Skeleton().Leads(id, leaf)
 }
 
-// nearest gives the last item that does not come after an entry in the log; -1 for none.
+// nearest returns the last item that does not come after an entry in the log, or -1.
 func (s *source) nearest(items []*item, id session.EntryID) int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -221,7 +221,7 @@ func (s *source) nearest(items []*item, id session.EntryID) int {
 	return max(best, min(0, len(items)-1))
 }
 
-// renew reads what was written. It reports whether anything is different.
+// renew reads what was written. It reports whether anything has changed.
 func (s *source) renew(ctx context.Context) (bool, error) {
 	s.lock()
 	defer s.mu.Unlock()
@@ -232,7 +232,7 @@ func (s *source) renew(ctx context.Context) (bool, error) {
 	case err == nil && change == logtree.Grown:
 	case s.store == nil:
 		return false, err
-	default: // it was replaced
+	default: // the log was replaced
 		sess, err := s.store.Open(ctx, s.sess.Path(), treeline.OpenOptions{})
 		if err != nil {
 			return false, err
@@ -247,14 +247,14 @@ func (s *source) renew(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// relate asks which sessions belong to this one.
+// relate finds the related sessions.
 func (s *source) relate(ctx context.Context, store *treeline.Store) error {
 	s.mu.RLock()
 	path := s.sess.Path()
 	s.mu.RUnlock()
 	var rows []treeline.Row
 	var err error
-	if store.Paged() { // an archive is not listed for that
+	if store.Paged() { // without listing the whole archive
 		rows, err = store.LookUp(ctx, find.Keys{Paths: []string{path}})
 	}
 	if err == nil {
@@ -270,8 +270,8 @@ func (s *source) relate(ctx context.Context, store *treeline.Store) error {
 	return nil
 }
 
-// prompt gives the next entry that a person typed, in a direction, from an entry on; "" for none. What the agent says in the name of
-// the user is passed over.
+// prompt returns the next entry that a person typed, in the direction of step, starting at an entry, or "". It skips what the agent wrote
+// in the name of the user.
 func (s *source) prompt(ctx context.Context, o *transcript.Outline, from session.EntryID, step int, active bool) (session.EntryID, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -288,7 +288,7 @@ func (s *source) prompt(ctx context.Context, o *transcript.Outline, from session
 		if ctx.Err() != nil {
 			return "", err
 		}
-		if m, ok := v.Body.(session.Message); !ok || !m.Meta { // one that cannot be read is shown as such
+		if m, ok := v.Body.(session.Message); !ok || !m.Meta { // one that cannot be read is shown as unreadable
 			return e.ID, nil
 		}
 	}

@@ -11,8 +11,8 @@ import (
 // leastColumn is the width that a column of a table keeps while wider ones are narrowed.
 const leastColumn = 8
 
-// table lays out a table. Where it is wider than the pane, its widest columns are narrowed and their cells broken; where even
-// that is too wide, each cell is a line of its own.
+// table lays out a table. If it is wider than the pane, its widest columns are narrowed and their cells wrapped; if even that is too wide,
+// each cell is on a line of its own.
 func table(b markup.Block, width int, around role) (lines []line) {
 	columns := 0
 	for _, row := range b.Rows {
@@ -84,7 +84,7 @@ func narrow(widths []int, room int) bool {
 	return true
 }
 
-// tableRow lays out one row. It has as many lines as its longest cell.
+// tableRow lays out one row, which has as many lines as its highest cell.
 func tableRow(row [][]run, cells []markup.Cell, widths []int) []line {
 	broken := make([][]line, len(row))
 	height := 1

@@ -15,11 +15,10 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// inTool stands before the lines below the head of a call.
+// inTool precedes the lines below the head of a call.
 var inTool = run{"  ", plain}
 
-// tool adds a call with its result: one line, and below it what is unfolded, what failed, what was changed, and output that
-// is short.
+// tool adds a call with its result: one line and, below it, what is unfolded, what failed, what was changed, and short output.
 func (m *maker) tool(t transcript.Tool) {
 	lines := 0
 	for _, p := range t.Output {
@@ -52,7 +51,7 @@ func (m *maker) tool(t transcript.Tool) {
 	}
 }
 
-// toolHead is a call in one line.
+// toolHead returns the head line of a call.
 func (m *maker) toolHead(t transcript.Tool, lines int, shown bool, w int) line {
 	sign := "▸ "
 	if shown {
@@ -60,7 +59,7 @@ func (m *maker) toolHead(t transcript.Tool, lines int, shown bool, w int) line {
 	}
 	title := m.relative(t.Title)
 	if t.Input == nil && t.Answered && t.Call == "" && title == "" {
-		title = "result" // a message of its own, after that with the call
+		title = "result" // a message of its own, after the one with the call
 	}
 	left := []run{{sign, faint}, {look.Line(t.Name, 40), toolName}, {" ", plain}, {look.Line(title, w), plain}}
 	var right []run
@@ -84,7 +83,7 @@ func (m *maker) toolHead(t transcript.Tool, lines int, shown bool, w int) line {
 	case lines > 0:
 		word(wire.Count(lines, "line", "lines"), faint)
 	}
-	if t.Took >= 50*time.Millisecond { // less says nothing
+	if t.Took >= 50*time.Millisecond { // a shorter time is not interesting
 		word(wire.Took(t.Took), faint)
 	}
 	l := ends(left, right, w)
@@ -92,12 +91,12 @@ func (m *maker) toolHead(t transcript.Tool, lines int, shown bool, w int) line {
 	return l
 }
 
-// sums are the lines that edits add and remove.
+// sums shows the numbers of lines that edits add and remove.
 func sums(more, less int) []run {
 	return []run{{"+" + wire.Number(int64(more)), added}, {" ", plain}, {"−" + wire.Number(int64(less)), removed}}
 }
 
-// child names the sub-agent that a call began.
+// child shows the sub-agent that a call started.
 func (m *maker) child(c *transcript.Child) {
 	m.add(func(w int) []line {
 		text := "sub-agent"
@@ -119,7 +118,7 @@ func (m *maker) child(c *transcript.Child) {
 	})
 }
 
-// languageOf is the language of a member of a call's input, "" for none.
+// languageOf returns the language of a member of a call's input, or "".
 func languageOf(member string) string {
 	switch member {
 	case "command", "cmd", "script":
@@ -144,7 +143,7 @@ func (m *maker) input(t transcript.Tool) {
 	for name, member := range rawjson.Fields(t.Input) {
 		text, isText := rawjson.Unquote(member)
 		if isText && text == t.Title {
-			continue // the head says it
+			continue // the head shows it
 		}
 		if !isText {
 			text = string(member)
@@ -199,7 +198,7 @@ func (m *maker) output(p transcript.Piece, t transcript.Tool) {
 	}
 }
 
-// outputLanguage is the language of a file that a call shows, "" for none.
+// outputLanguage returns the language of the file in a call's output, or "".
 func outputLanguage(t transcript.Tool) string {
 	name, _, _ := strings.Cut(t.Title, " ")
 	if t.Failed || t.Child != nil {
@@ -208,7 +207,7 @@ func outputLanguage(t transcript.Tool) string {
 	return markup.Language(name)
 }
 
-// nthLine gives where the nth line of a text begins, from 1; 0 where there are fewer.
+// nthLine returns the offset of the nth line of a text, from 1, or 0 if there are fewer.
 func nthLine(text string, n int) int {
 	at := 0
 	for ; n > 1; n-- {
@@ -221,11 +220,11 @@ func nthLine(text string, n int) int {
 	return at
 }
 
-// diffLine is a line of a diff with its number, 0 where that is not known.
+// diffLine is a line of a diff with its number, or 0 if that is not known.
 type diffLine struct {
 	diff.Line
 	number int
-	head   string // in place of a line: where a hunk is
+	head   string // set instead of a line: the position of a hunk
 	isHead bool
 }
 
@@ -264,7 +263,7 @@ func (m *maker) edit(e transcript.Edit, named bool, before run) {
 	}
 }
 
-// path is the path of a change, with the one before where the file was renamed.
+// path returns the path of a change and, if the file was renamed, the old one.
 func (m *maker) path(e transcript.Edit) string {
 	path := m.relative(e.Path)
 	if e.From != "" {
@@ -273,7 +272,7 @@ func (m *maker) path(e transcript.Edit) string {
 	return path
 }
 
-// diffLines are the lines of all hunks, and the digits of their largest number.
+// diffLines returns the lines of all hunks, and the number of digits of their largest number.
 func diffLines(e transcript.Edit) (list []diffLine, digits int) {
 	for n, h := range e.Hunks {
 		if n > 0 || h.Section != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// tree is the left side: the outline, and the texts of the rows around those that are shown.
+// tree is the left side: the outline, and the texts of the rows near the visible ones.
 type tree struct {
 	outline   *transcript.Outline
 	branches  int
@@ -19,10 +19,10 @@ type tree struct {
 	landmarks bool
 	cur, top  int
 	height    int
-	id        session.EntryID // of the row under the cursor
-	want      session.EntryID // of the row that the cursor goes to when the outline is there
+	id        session.EntryID // entry of the row under the cursor
+	want      session.EntryID // entry of the row to which the cursor goes once the outline is there
 
-	rows    []transcript.OutlineRow // from row first on
+	rows    []transcript.OutlineRow // rows from index first on
 	first   int
 	serial  int
 	loading bool
@@ -35,7 +35,7 @@ type outlined struct {
 	err     error
 }
 
-// outline makes the outline anew.
+// outline makes a new outline.
 func (v *viewer) outline() tea.Cmd {
 	t := &v.tree
 	t.serial++
@@ -59,7 +59,7 @@ func (v *viewer) outlined(m outlined) tea.Cmd {
 	if m.err != nil {
 		return v.failed(m.err)
 	}
-	row := t.cur - t.top // the row under the cursor stays where it is on the screen
+	row := t.cur - t.top // the row under the cursor keeps its place on the screen
 	t.outline, t.rows, t.branches = m.outline, nil, m.outline.Branches
 	if t.want == "" {
 		t.want = t.id
@@ -79,7 +79,7 @@ func (t *tree) goTo(id session.EntryID) {
 	}
 }
 
-// settle keeps the cursor on a row and on the screen.
+// settle makes sure that the cursor is on a row and visible.
 func (t *tree) settle() {
 	n := 0
 	if t.outline != nil {
@@ -91,7 +91,7 @@ func (t *tree) settle() {
 	t.top = max(t.top, t.cur-height+1, 0)
 }
 
-// follow moves the cursor to the entry of the transcript's, unless it is the tree in which the reader moves.
+// follow moves the cursor to the current entry of the transcript, unless keys move the cursor in the tree.
 func (t *tree) follow(v *viewer) {
 	if t.outline == nil || v.onTree {
 		return
@@ -109,7 +109,7 @@ type described struct {
 	err    error
 }
 
-// load reads the rows around those that are shown, if they are not there.
+// load reads the rows near the visible ones, unless they are loaded.
 func (t *tree) load(v *viewer) tea.Cmd {
 	if t.outline == nil || t.loading {
 		return nil
@@ -138,7 +138,7 @@ func (t *tree) described(m described) {
 	}
 }
 
-// row gives a row whose text is known.
+// row returns a row if its text is loaded.
 func (t *tree) row(n int) (transcript.OutlineRow, bool) {
 	if n < t.first || n >= t.first+len(t.rows) {
 		return transcript.OutlineRow{}, false
@@ -194,7 +194,7 @@ func (v *viewer) foldBranches() tea.Cmd {
 	return v.outline()
 }
 
-// treeLine is a row of the tree: bars of the branches that go on further below, a sign, and the entry in a few words.
+// treeLine returns a row of the tree: bars of the branches that continue further below, a symbol, and the entry in a few words.
 func (v *viewer) treeLine(n, width int) line {
 	r, ok := v.tree.row(n)
 	if !ok {
@@ -243,7 +243,7 @@ func (v *viewer) treeLine(n, width int) line {
 	return ends(left, right, width)
 }
 
-// signOf is the sign of a row: filled on the path.
+// signOf returns the symbol of a row, which is filled on the path.
 func signOf(r transcript.OutlineRow) run {
 	role := faint
 	if r.Active {

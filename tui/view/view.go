@@ -1,13 +1,12 @@
-// Package view is the screen of one session: its tree on the left, and on the right one of four modes: everything that was
-// said and done, prompts and answers alone, what the model sees at an entry, and the changes of files.
+// Package view is the screen of one session: its tree on the left, and on the right one of four modes: everything that was said and done,
+// only prompts and answers, what the model sees at an entry, and the changes of files.
 //
-// The screen (view.go) has two lists. A pane (pane.go) is scrolled line by line and has a stretch of the transcript; its
-// items (item.go, tool.go) are laid out part by part when they are shown, so that neither a session of a hundred thousand
-// entries nor a text of ten megabytes is ever laid out as a whole. The tree (tree.go) has an outline of all entries and
-// the texts of the rows around those that are shown. Both are loaded by commands (load.go) from the session (source.go), which
-// grows while a program writes to it.
+// The screen (view.go) has two lists. A pane (pane.go) is scrolled line by line and has a part of the transcript. Its items (item.go,
+// tool.go) are laid out part by part when they are shown, so that neither a session of a hundred thousand entries nor a text of ten
+// megabytes is ever laid out as a whole. The tree (tree.go) has an outline of all entries, and the texts of the rows near the visible ones.
+// Both are loaded by commands (load.go) from the session (source.go), which grows while a program writes to it.
 //
-// All text of a session goes through package look before it is part of a line (line.go). A line has no escapes until it is
+// All text of a session passes through package look before it is part of a line (line.go). A line has no escape sequences until it is
 // drawn: then each run gets those of its role.
 package view
 
@@ -27,24 +26,24 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// Options say how a session is shown.
+// Options are the options of the screen.
 type Options struct {
-	// Store tells what is written to the session, opens it again if its log was replaced, and knows its forks and sub-agents. nil
-	// shows the session as it is, alone.
+	// Store reports what is written to the session, opens it again if its log was replaced, and knows its forks and sub-agents. nil shows
+	// the session on its own, without updates.
 	Store *treeline.Store
-	// Palette has the colours; nil is one without.
+	// Palette has the colours; nil means a palette without colours.
 	Palette *look.Palette
-	// Zone is for times; nil is the local one.
+	// Zone is the time zone; nil means the local one.
 	Zone *time.Location
-	// Home is the user's folder, which is shown as ~.
+	// Home is the user's home directory, which is shown as ~.
 	Home string
-	// Entry is where the screen opens; "" is the end.
+	// Entry is the entry at which the screen opens; "" means the end.
 	Entry session.EntryID
-	// Context: the screen opens with what the model sees there.
+	// Context opens the screen with what the model sees there.
 	Context bool
 }
 
-// mode is what the right side shows.
+// mode selects what the right side shows.
 type mode uint8
 
 const (
@@ -52,15 +51,15 @@ const (
 	focused
 	model
 	changes
-	modes // how many there are
+	modes // number of modes
 )
 
-// String is the name of the mode.
+// String returns the name of the mode.
 func (m mode) String() string {
 	return [...]string{"everything", "focused", "what the model sees", "changes"}[m]
 }
 
-// request is the mode of a transcript.
+// request returns the corresponding mode of a transcript.
 func (m mode) request() transcript.Mode {
 	return [...]transcript.Mode{transcript.Everything, transcript.Focused, transcript.Model, transcript.Everything}[m]
 }
@@ -75,44 +74,44 @@ type viewer struct {
 	src    *source
 	opt    Options
 	paint  *paint
-	told   chan struct{} // has a value if the session was written to
+	told   chan struct{} // has a value after the session was written to
 
 	facts facts
 	mode  mode
-	// leaf ends the path; nil is the leaf of the session. at is where it ends in mode model.
+	// leaf ends the path; nil means the leaf of the session. at is the end of the path in mode model.
 	leaf *session.EntryID
 	at   session.EntryID
 
 	pane pane
 	tree tree
-	// onTree: the keys move in the tree.
+	// onTree means that keys move the cursor in the tree.
 	onTree bool
-	// opened says of items whether they are unfolded, if that is not as usual. allOpen is what is usual.
+	// opened says of some items whether they are unfolded. allOpen says it of all others, except files, which are unfolded.
 	opened  map[string]bool
 	allOpen bool
 
 	job     job    // what the transcript is being loaded for
-	serial  int    // of the last load that was begun; results of earlier ones come too late
-	loading bool   // one was begun and is not done
-	note    string // in place of the transcript, where there is none
+	serial  int    // number of the last load; results of earlier ones are ignored
+	loading bool   // a load is in progress
+	note    string // shown instead of the transcript if there is none
 	total   int    // entries or messages on the path
-	tokens  int64  // of what the model sees
+	tokens  int64  // in what the model sees
 	files   []transcript.FileChange
-	back    *session.EntryID // where the reader was before mode model
+	back    *session.EntryID // the reader's position before mode model
 
 	needle   string          // what is looked for, in lower case; "" is nothing
 	want     session.EntryID // the entry whose line with the needle is to be shown
 	hit      session.EntryID // the entry that was found last
-	gone     string          // why the session cannot be read any more
-	toLeaf   bool            // the reader moved the leaf: it is shown when the session was read again
+	gone     string          // why the session can no longer be read
+	toLeaf   bool            // the reader moved the leaf, which is shown once the session was read again
 	stopFind context.CancelFunc
-	// searching counts the searches that are not done.
+	// searching counts the searches in progress.
 	searching int
 
 	width int
 }
 
-// New makes the screen of a session that is open for reading. The screen closes it.
+// New returns the screen of a session that is open for reading. The screen closes the session.
 func New(ctx context.Context, s *treeline.Session, opt Options) look.Screen {
 	if opt.Palette == nil {
 		opt.Palette = look.Colours(false)
@@ -129,7 +128,7 @@ func New(ctx context.Context, s *treeline.Session, opt Options) look.Screen {
 	v.tree.folded = map[session.EntryID]bool{}
 	v.job = job{kind: jobEnd}
 	if opt.Entry != "" && v.src.knows(opt.Entry) {
-		v.show(opt.Entry) // Init loads what it asks for
+		v.show(opt.Entry) // Init loads what it requests
 	}
 	if opt.Context {
 		at := opt.Entry
@@ -175,12 +174,12 @@ func (v *viewer) Title() (left, right string) {
 	return look.Line(title, 200), strings.Join(words, " · ")
 }
 
-// setting is what the layout of items depends on.
+// setting returns what the layout of items depends on.
 func (v *viewer) setting() setting {
 	return setting{cwd: v.facts.cwd, zone: v.opt.Zone, isTask: v.facts.isTask, mode: v.mode}
 }
 
-// isOpen reports whether an item is unfolded. Files of the changes are, as a rule.
+// isOpen reports whether an item is unfolded. Files in mode changes are unfolded by default.
 func (v *viewer) isOpen(key string) bool {
 	if on, ok := v.opened[key]; ok {
 		return on
@@ -188,7 +187,7 @@ func (v *viewer) isOpen(key string) bool {
 	return v.allOpen || v.mode == changes
 }
 
-// here is the entry under the cursor, "" for none.
+// here returns the entry under the cursor, or "".
 func (v *viewer) here() session.EntryID {
 	if v.onTree && v.tree.id != "" {
 		return v.tree.id
@@ -209,7 +208,7 @@ func (v *viewer) current() *item {
 	return nil
 }
 
-// target is what actions are done to.
+// target returns the target of actions.
 func (v *viewer) target() (look.Target, bool) {
 	t := look.Target{
 		Path: v.facts.path, ID: string(v.facts.id), Agent: v.facts.agent, Title: v.facts.title, Entry: string(v.here()),
@@ -223,7 +222,7 @@ func (v *viewer) target() (look.Target, bool) {
 	return t, t.Path != ""
 }
 
-// spelled is target for a command line: an id may be anything.
+// spelled returns the target for a command line, where an id may contain any character.
 func (v *viewer) spelled() (look.Target, bool) {
 	t, ok := v.target()
 	if t.Entry != "" {
@@ -263,10 +262,10 @@ func (v *viewer) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 	return v, tea.Batch(cmd, v.more())
 }
 
-// to makes a message for this screen.
+// to returns a message for this screen.
 func (v *viewer) to(msg tea.Msg) tea.Msg { return look.To{Screen: v, Msg: msg} }
 
-// failed is the status for an error. One that comes from the end of the screen says nothing.
+// failed returns the status for an error. It ignores errors that are caused by closing the screen.
 func (v *viewer) failed(err error) tea.Cmd {
 	if err == nil || v.ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return nil

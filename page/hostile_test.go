@@ -14,11 +14,11 @@ import (
 	"github.com/treeline-dev/treeline/transcript"
 )
 
-// hostile is put in the place of every text: it tries to end an attribute, to begin an element, to run a script, to control a
-// terminal and to turn the direction of writing around.
+// hostile is used for every text: it tries to end an attribute, to begin an element, to run a script, to control a terminal and to change
+// the direction of writing.
 const hostile = "x\"'><script>alert(1)</script><img src=x onerror=alert(2)>[l](javascript:alert(3)) \x1b[31m\u202e\u2066javascript:alert(4) ]]>{{.}}"
 
-// poison replaces all strings of a value, except those of types that are words of ours.
+// poison replaces all strings of a value, except those of types whose values are our own words.
 func poison(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -63,7 +63,7 @@ func poisoned[T any](v T) T {
 	return v
 }
 
-// hostilePages are all pages with hostile texts in every place.
+// hostilePages returns all pages with hostile texts in every place.
 func hostilePages(s *page.Site) map[string]func(io.Writer) error {
 	show := func(m page.Mode) func(io.Writer) error {
 		d := poisoned(document())
@@ -95,7 +95,7 @@ func hostilePages(s *page.Site) map[string]func(io.Writer) error {
 	}
 }
 
-// TestHostile: whatever a log says, a page has only our elements and attributes, and shows the rest as text.
+// TestHostile: whatever a log contains, a page has only our elements and attributes, and shows everything else as text.
 func TestHostile(t *testing.T) {
 	for name, f := range hostilePages(site()) {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ var (
 	void          = map[string]bool{"meta": true, "link": true, "input": true, "img": true, "br": true, "hr": true}
 )
 
-// What pages may have. Attributes that begin with data- or aria- are free.
+// What pages may contain. Attributes that begin with data- or aria- are not restricted.
 var (
 	allowedTags = words(`html head meta link title script style body a b i p div span main nav header aside section article details summary form input
 		label button h1 h2 h3 h4 h5 h6 ul ol li dl dt dd table thead tbody tr th td pre code kbd small time img svg g path rect circle text mark em strong del blockquote hr br`)
@@ -151,8 +151,8 @@ func words(s string) map[string]bool {
 	return m
 }
 
-// checkHTML reads a page strictly: known elements in balance, known attributes in double quotes, links to places that can do no
-// harm. A stray < is an error.
+// checkHTML parses a page strictly: known elements that are properly nested, known attributes in double quotes, and links to harmless
+// places. A stray < is an error.
 func checkHTML(t *testing.T, html string, export bool) {
 	t.Helper()
 	html = strings.TrimPrefix(html, "<!doctype html>")

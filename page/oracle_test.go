@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/page"
 )
 
-// TestOracle: the generated code writes what html/template writes.
+// TestOracle: the generated code writes the same as html/template.
 func TestOracle(t *testing.T) {
 	export := site()
 	export.Export, export.Base = true, "."
@@ -31,7 +31,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestEscapers: texts and addresses are escaped as html/template does it, whatever they are made of.
+// TestEscapers: texts and addresses of any content are escaped in the same way as by html/template.
 func TestEscapers(t *testing.T) {
 	set := template.Must(template.New("text").Parse(`{{.}}`))
 	template.Must(set.New("attribute").Parse(`<p title="{{.}}">`))
@@ -89,7 +89,7 @@ func (b *broken) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestBroken: a page that cannot be written ends with the error, wherever that happens.
+// TestBroken: a page that cannot be written ends with the error, wherever it occurs.
 func TestBroken(t *testing.T) {
 	for name, f := range allPages(site()) {
 		var b bytes.Buffer

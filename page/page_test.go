@@ -31,7 +31,7 @@ func html(t *testing.T, f func(io.Writer) error) string {
 	return b.String()
 }
 
-// want fails unless the page has all texts, in this order.
+// want fails unless the page contains all texts in this order.
 func want(t *testing.T, page string, texts ...string) {
 	t.Helper()
 	rest := page
@@ -76,7 +76,7 @@ func TestAssets(t *testing.T) {
 	want(t, html(t, func(w io.Writer) error { return site().Sessions(w, sessions()) }), "/assets/"+css.Name, "/assets/"+js.Name)
 }
 
-// TestContrast: text has a contrast of at least 4.5 with what is behind it, in both schemes.
+// TestContrast: text has a contrast of at least 4.5 with its background in both schemes.
 func TestContrast(t *testing.T) {
 	colours := map[string][2]float64{}
 	for _, m := range regexp.MustCompile(`--([\w-]+):light-dark\(#(\w+),#(\w+)\)`).FindAllStringSubmatch(string(asset(t, ".css").Data), -1) {
@@ -102,7 +102,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// luminance is that of WCAG 2.
+// luminance is the relative luminance of WCAG 2.
 func luminance(t *testing.T, hex string) float64 {
 	t.Helper()
 	if len(hex) == 3 {
@@ -153,8 +153,8 @@ func TestSessions(t *testing.T) {
 	})
 	want(t, got,
 		`data-events="/api/v1/events"`,
-		`href="/tl/?agent=codex&amp;has=branch"`,                                 // another agent, the rest as it was
-		`<a class="chip" href="/tl/?agent=omp" aria-current="true">Branches</a>`, // taken away again
+		`href="/tl/?agent=codex&amp;has=branch"`,                                 // another agent; the other filters are unchanged
+		`<a class="chip" href="/tl/?agent=omp" aria-current="true">Branches</a>`, // removed again
 		`href="/tl/?agent=omp&amp;has=branch&amp;has=problem">Problems</a>`,
 		`href="/tl/?agent=omp&amp;has=branch&amp;sort=cost"`,
 		`permission denied`,
@@ -198,7 +198,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestCostIsNotRecorded: a sum of nothing is a dash, since an agent that records no cost is not free.
+// TestCostIsNotRecorded: without any recorded cost, the sum is a dash, since the agent is not free.
 func TestCostIsNotRecorded(t *testing.T) {
 	list := sessions()
 	list.Rows[0].Known.Cost, list.Cost = 0, 0
@@ -216,7 +216,8 @@ func TestCostIsNotRecorded(t *testing.T) {
 	}
 }
 
-// TestModelNames: what the model sees has the names of the transcript; a result has none, since it follows its call.
+// TestModelNames: the messages that the model sees have the same speakers as in the transcript; a result has none, since it follows its
+// call.
 func TestModelNames(t *testing.T) {
 	d := document()
 	d.Mode = page.Model
@@ -238,7 +239,7 @@ func TestSessionModes(t *testing.T) {
 	want(t, html(t, allPages(site())["changes"]), "3 files changed", "+6", "−3", "pricing/sum.go", `href="/s/0199a7?at=38c9d0ea#38c9d0ea"`, "pricing/cents.go", "new", "pricing/tax.go", "one after the other")
 	want(t, html(t, allPages(site())["changes of nothing"]), "No file was edited")
 	d := document()
-	d.Leaf = "9ab0c312" // where the session is now
+	d.Leaf = "9ab0c312" // the session's own leaf
 	if got := html(t, func(w io.Writer) error { return site().Session(w, d) }); strings.Contains(got, "an earlier entry") || !strings.Contains(got, `data-fragment="/s/0199a7/fragment?mode=everything"`) {
 		t.Error("a link to the newest entry does not go on with the session")
 	}
@@ -254,7 +255,7 @@ func TestSessionModes(t *testing.T) {
 		"The conversation continues", `href="/s/0199a7?at=n1&amp;leaf=n9&amp;mode=focused#n1">And then?`)
 }
 
-// TestRoom: a page of the server stays small however long the texts are, and says where the rest is.
+// TestRoom: a page of the server stays small however long the texts are, and links to the rest.
 func TestRoom(t *testing.T) {
 	long := strings.Repeat("Ein längerer Satz mit Umlauten. ", 2000)
 	d := document()
@@ -286,8 +287,7 @@ func TestRoom(t *testing.T) {
 
 var inlined = regexp.MustCompile(`(?s)<(script|style)>(.*?)</(?:script|style)>`)
 
-// TestExport: an export is one file. Its policy allows exactly its script and its style sheet, and its links are fragments.
-// The changes of many files fit into a page. It says what is left out, and leads to each file.
+// The changes of many files fit into a page, which says what is omitted and links to each file.
 func TestManyChanges(t *testing.T) {
 	p := document()
 	p.Mode, p.Window, p.Files = page.Changes, nil, nil
@@ -330,6 +330,7 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
+// TestExport: an export is one file. Its policy allows exactly its script and its style sheet, and its links are fragments.
 func TestExport(t *testing.T) {
 	got := html(t, func(w io.Writer) error { return exporter().Session(w, exported()) })
 	checkHTML(t, got, true)
@@ -410,9 +411,9 @@ func TestUsage(t *testing.T) {
 	want(t, got, "30 days", `href="/usage?measure=tokens&amp;since=30d"`, `href="/usage.csv?since=30d"`, "$212.40", "61.8M", "312", "84 %",
 		"Cost per day", "20 Oct", `data-agent="claude"`, "By agent", "By model", "(not recorded)", "By project", "~/gateway", "By day", "2026-11-16")
 	if n := strings.Count(got, `class="day"`); n != 28 {
-		t.Errorf("%d bars", n) // the days without use, too
+		t.Errorf("%d bars", n) // including days without usage
 	}
-	// The columns of a row add up: what was read from a cache and what was written to one are cached.
+	// The columns of a row add up: tokens that were read from or written to a cache count as cached.
 	want(t, got, `<td class="num hide">3.8M</td><td class="num hide">1.9M</td><td class="num hide">32.5M</td><td class="num">38.2M</td>`)
 	unasked := usagePage()
 	unasked.Query.Since = ""

@@ -21,7 +21,7 @@ import (
 
 var write = flag.String("write", "", "write the pages to this `folder`, to look at them in a browser")
 
-// allPages are one of each, by name.
+// allPages returns one page of each kind, by name.
 func allPages(s *page.Site) map[string]func(io.Writer) error {
 	doc := document()
 	mode := func(m page.Mode) func(io.Writer) error {
@@ -68,7 +68,7 @@ func site() *page.Site {
 	return &page.Site{Home: "/home/you", Now: func() time.Time { return now }}
 }
 
-// TestPages writes every page. With -write they can be looked at.
+// TestPages writes every page. With -write they are written to files.
 func TestPages(t *testing.T) {
 	s := site()
 	if *write != "" {
@@ -113,7 +113,7 @@ func save(t *testing.T, name string, data []byte) {
 
 func exporter() *page.Site { return &page.Site{Export: true} }
 
-// exported is the document with its other branch.
+// exported returns the document with its other branch.
 func exported() page.SessionPage {
 	d := document()
 	d.Events, d.Resume, d.Exports = "", "", nil
@@ -141,7 +141,7 @@ func BenchmarkSession(b *testing.B) {
 	}
 }
 
-// TestDeepRail: the picture of a tree has room for what is drawn in its last column.
+// TestDeepRail: the drawing of a tree is wide enough for its last column.
 func TestDeepRail(t *testing.T) {
 	d := document()
 	for i := range d.Rail.Rows {

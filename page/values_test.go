@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// The values of a small machine, for the tests and for looking at pages (see TestPages).
+// The values of a small machine, for the tests and for viewing pages (see TestPages).
 
 var now = time.Date(2026, 11, 16, 14, 30, 0, 0, time.UTC)
 
@@ -231,7 +231,7 @@ func rawPage() page.RawPage {
 	}
 }
 
-// runLog is a run of some steps.
+// runLog is a run with a few steps.
 const runLog = `{"type":"header","schema_version":1,"run_id":"run-01","started_at":"2026-11-16T13:00:00Z","model":{"provider":"openai","name":"gpt-6"}}
 {"type":"run.start","run_id":"run-01","ts":"2026-11-16T13:00:00Z","input":{"type":"text","text":"Triage the open bugs"}}
 {"type":"run.status","run_id":"run-01","ts":"2026-11-16T13:00:00.1Z","status":"running"}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// wave begins a session of Wave that says one thing at a time, and gives its id and path.
+// wave creates a session of Wave with one message, and returns its id and path.
 func (c *caller) wave(params members, said string, at time.Time) (id, path string) {
 	c.tb.Helper()
 	made := c.object("create", params)
@@ -19,8 +19,8 @@ func (c *caller) wave(params members, said string, at time.Time) (id, path strin
 	return made["id"].(string), made["file"].(string)
 }
 
-// The lists of Wave: the document's go by the id, the program's by the last message. Both count messages and bytes, and
-// recent sessions have names.
+// The two lists of Wave: the document's is in the order of ids, the program's in that of the last messages. Both count messages and bytes,
+// and recent sessions have names.
 func TestListsOfWave(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"wave", "wave-doc"} {
@@ -34,7 +34,7 @@ func TestListsOfWave(t *testing.T) {
 			now := time.Now()
 			older, path := c.wave(where, "first\nsecond line", now.Add(time.Hour))
 			newer, newerPath := c.wave(where, "later", now)
-			// The times of the files do not count.
+			// The times of the files do not matter.
 			for p, age := range map[string]time.Duration{path: time.Hour, newerPath: 2 * time.Hour} {
 				if err := os.Chtimes(p, now.Add(-age), now.Add(-age)); err != nil {
 					t.Fatal(err)
@@ -69,7 +69,7 @@ func TestListsOfWave(t *testing.T) {
 			equal(t, dialect+": names", recent, names)
 			first := map[string]string{older: path, newer: newerPath}[want[0]]
 			equal(t, dialect+": newest", c.raw("findMostRecent", members{"dir": folder, "dialect": dialect}), `"`+first+`"`)
-			if dir == "" { // the place says which dialect
+			if dir == "" { // the place determines the dialect
 				equal(t, dialect+": newest there", c.raw("findMostRecent", members{"dir": folder}), `"`+first+`"`)
 			}
 			equal(t, dialect+": continued", c.object("continueRecent", where)["id"], want[0])
@@ -78,7 +78,7 @@ func TestListsOfWave(t *testing.T) {
 	}
 }
 
-// The document creates a session as an empty file: its name is enough for a list.
+// The document creates a session as an empty file, whose name is enough for a list.
 func TestListOfEmptySessions(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -100,7 +100,7 @@ func TestListOfEmptySessions(t *testing.T) {
 	equal(t, "name", c.list("getRecentSessions", members{"sessionDir": folder, "dialect": "wave-doc"})[0]["name"], made["id"])
 }
 
-// The sessions of codelia are listed under the name of the agent, those of the document among them.
+// The sessions of codelia are listed under the name of the agent, including those of the document.
 func TestListsOfCodelia(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -126,7 +126,7 @@ func TestListsOfCodelia(t *testing.T) {
 	equal(t, "recent", []any{recent[0]["name"], recent[1]["name"]}, []any{"I am other", "I am new"})
 	equal(t, "newest", c.raw("findMostRecent", members{"dir": dir, "dialect": "codelia"}), `"`+filepath.Join(dir, "other.jsonl")+`"`)
 
-	// In a folder of the client's own they lie where the program would find them.
+	// In a folder of the client, the program must find them, too.
 	own := members{"cwd": "/p", "dialect": "codelia", "sessionDir": filepath.Join(c.home, "own"), "force": true}
 	made := c.object("create", own)
 	c.object("appendMessage", members{"session": made["session"], "message": members{"role": "user", "content": "hi"}})
@@ -134,8 +134,8 @@ func TestListsOfCodelia(t *testing.T) {
 	equal(t, "continued", c.object("continueRecent", own)["id"], made["id"])
 }
 
-// The document's states do not say where they were. Their last run does: they are listed for that directory, and the model is
-// told if they resume elsewhere. The system prompt stays before that.
+// The document's states do not record a directory. Their last run does: they are listed for that directory, and the model is told if they
+// are resumed elsewhere. The system prompt stays before that note.
 func TestStateOfARun(t *testing.T) {
 	t.Parallel()
 	c := dial(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/rpc"
 )
 
-// newStore gives a store whose agents live in a folder of the test.
+// newStore returns a store for agents in a folder of the test.
 func newStore(tb testing.TB) (*treeline.Store, string) {
 	tb.Helper()
 	home := tb.TempDir()
@@ -30,7 +30,7 @@ func newStore(tb testing.TB) (*treeline.Store, string) {
 	return reopen(tb, home), home
 }
 
-// reopen gives another store of the same folder.
+// reopen returns another store for the same folder.
 func reopen(tb testing.TB, home string) *treeline.Store {
 	tb.Helper()
 	s, err := treeline.New(treeline.Options{Backends: all.Drivers(), Home: home, WorkDir: home, Getenv: func(string) string { return "" }})
@@ -40,7 +40,7 @@ func reopen(tb testing.TB, home string) *treeline.Store {
 	return s
 }
 
-// clock gives times that are a second apart, and ids that are the same in each run.
+// clock returns times that are a second apart, and ids that are the same in each run.
 type clock struct{ n int64 }
 
 func (c *clock) now() time.Time {
@@ -66,7 +66,7 @@ type caller struct {
 	done chan error
 	last int
 	home string
-	// notes are notifications that came while an answer was awaited.
+	// notes are notifications that arrived before an awaited answer.
 	notes []string
 }
 
@@ -92,7 +92,7 @@ func dialStore(tb testing.TB, s *treeline.Store, home string, opt rpc.Options) *
 		c.done <- err
 		close(c.done)
 	}()
-	tb.Cleanup(func() { // the folder of the test must not go before the server
+	tb.Cleanup(func() { // the server must end before the folder of the test is removed
 		in.Close()
 		out.Close()
 		<-c.done
@@ -127,7 +127,7 @@ func (c *caller) receive() string {
 	return line
 }
 
-// try calls a method and gives what comes back.
+// try calls a method and returns the answer.
 func (c *caller) try(method string, params any) reply {
 	c.tb.Helper()
 	c.last++
@@ -167,7 +167,7 @@ func (c *caller) raw(method string, params any) string {
 // members are parameters, or the members of an answer.
 type members = map[string]any
 
-// object calls a method that answers with an object.
+// object calls a method whose result is an object.
 func (c *caller) object(method string, params any) members {
 	c.tb.Helper()
 	var m members
@@ -177,7 +177,7 @@ func (c *caller) object(method string, params any) members {
 	return m
 }
 
-// list calls a method that answers with a list of objects.
+// list calls a method whose result is a list of objects.
 func (c *caller) list(method string, params any) []members {
 	c.tb.Helper()
 	var m []members
@@ -187,7 +187,7 @@ func (c *caller) list(method string, params any) []members {
 	return m
 }
 
-// create begins a session in a folder of the test and gives its handle and its file.
+// create creates a session in a folder of the test and returns its handle and its file.
 func (c *caller) create(more members) (handle, file string) {
 	c.tb.Helper()
 	params := members{"cwd": c.home, "sessionDir": filepath.Join(c.home, "logs")}

@@ -34,7 +34,7 @@ type openRPC struct {
 	} `json:"components"`
 }
 
-// words says what a value may be, for docs/rpc.md.
+// words describes the values of a schema for docs/rpc.md.
 func words(s *jsonschema.Schema) string {
 	switch {
 	case s.Ref != "":
@@ -74,10 +74,10 @@ func membersOf(s *jsonschema.Schema) string {
 	return "`{" + strings.Join(list, ", ") + "}`"
 }
 
-// shared is by how many methods a description of a parameter is shared before it is given once for all of them.
+// shared is the number of methods from which on a common description of a parameter is given once for all of them.
 const shared = 4
 
-// tables gives the tables of docs/rpc.md by their headings.
+// tables returns the tables of docs/rpc.md by heading.
 func (d openRPC) tables() map[string]string {
 	uses := map[parameter]int{}
 	key := func(p parameter) parameter { return parameter{Name: p.Name, Description: p.Description} }
@@ -125,7 +125,7 @@ func (d openRPC) tables() map[string]string {
 	return all
 }
 
-// The tables of docs/rpc.md are those of the OpenRPC document. With -update they are written anew.
+// The tables of docs/rpc.md match the OpenRPC document. -update rewrites them.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	const path = "../docs/rpc.md"

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A list of a directory also shows sessions that lie in the folder which the document's rule gives, and the other way
-// round. There the header decides: folders of two directories may have the same name.
+// A list of a directory also shows sessions in the folder of the document's rule, and vice versa. There the header decides: folders of two
+// directories may have the same name.
 func TestListElsewhere(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC)
@@ -23,7 +23,7 @@ func TestListElsewhere(t *testing.T) {
 	writeAt(t, filepath.Join(doc, "c.jsonl"), logOf("other", filepath.Join(c.home, "wo", "rk"), "x", at), at)
 	for dialect, want := range map[string][]string{
 		"omp": {"program", "document"}, "omp18": {"program", "document"},
-		"omp-doc": {"other", "program", "document"}, // the program shows all that is in its own folder
+		"omp-doc": {"other", "program", "document"}, // the program shows everything in its own folder
 	} {
 		equal(t, dialect, ids(c.list("list", members{"cwd": cwd, "dialect": dialect})), want)
 		equal(t, dialect+" in a folder", ids(c.list("list", members{"cwd": cwd, "dialect": dialect, "sessionDir": own})), []string{"program"})

@@ -178,7 +178,7 @@ func TestLists(t *testing.T) {
 		equal(t, "newest first", ids(all), []string{two["id"].(string), one["id"].(string)})
 		equal(t, "an empty one", []any{all[0]["firstMessage"], all[0]["allMessagesText"], all[0]["messageCount"], all[0]["parentSessionPath"]}, []any{"(no messages)", "", 0.0, "p"})
 
-		// A folder that was named: pi keeps to the working directory, omp shows what is there.
+		// For a named folder, pi lists the sessions of the working directory; omp lists the whole folder.
 		dir := filepath.Dir(two["file"].(string))
 		want := map[string]int{"omp": 1, "pi": 0}[dialect]
 		equal(t, "another folder", len(c.list("list", members{"cwd": work, "sessionDir": dir, "dialect": dialect})), want)

@@ -22,7 +22,7 @@ import (
 func memoryStore(t *testing.T, home string) *treeline.Store {
 	t.Helper()
 	s, err := treeline.New(treeline.Options{
-		Backends: []backend.Driver{memory.Driver("")}, // it claims every folder
+		Backends: []backend.Driver{memory.Driver("")}, // it accepts every folder
 		Home:     home, WorkDir: "/work", Getenv: func(string) string { return "" },
 		NoConfig: true, Cache: home,
 	})
@@ -33,7 +33,7 @@ func memoryStore(t *testing.T, home string) *treeline.Store {
 	return s
 }
 
-// FuzzServe sends any bytes: nothing panics or hangs, and each line that comes back is an answer.
+// FuzzServe sends arbitrary bytes: nothing panics or hangs, and each line of the output is an answer.
 func FuzzServe(f *testing.F) {
 	text, err := os.ReadFile(filepath.Join("testdata", "transcript.txt"))
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A program that embeds the store, and one that talks to it over RPC, live through the same story until they are killed. Each
-// makes claims, one line each, of what must be found afterwards:
+// A program that embeds the store, and one that uses it over RPC, perform the same steps until they are killed. Each prints claims, one per
+// line, about what must be found afterwards:
 //
 //	entry FILE ID      the entry is in the file
 //	branch FILE ID     a move of the leaf to the entry is in the file
@@ -53,10 +53,10 @@ func homeStore(home string) (*treeline.Store, error) {
 	return treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }})
 }
 
-// program is what the story needs of a store with default options.
+// program is what the steps need of a store with default options.
 type program interface {
 	create(dialect string) (file string, err error)
-	// append appends a message, or with the role "" an entry that is worth no file.
+	// append appends a message or, with the role "", an entry that does not cause the file to be created.
 	append(role, text string) (id string, durable bool, err error)
 	flush() error
 	branch(id string) error // durably
@@ -64,7 +64,7 @@ type program interface {
 	rename(name string) error
 }
 
-// life is a session in the story.
+// life is one session of the test.
 type life struct {
 	program
 	rnd     *rand.Rand
@@ -73,10 +73,10 @@ type life struct {
 	ids     []string // in the order of the log
 	claimed int      // number of ids that were claimed
 	written bool     // the file exists
-	name    string   // not claimed yet
+	name    string   // not yet claimed
 }
 
-// live begins one session after the other until the program fails, which is when it is killed.
+// live creates one session after the other until the program fails, because it was killed.
 func live(p program, rnd *rand.Rand, claim func(string)) error {
 	for {
 		file, err := p.create([]string{"omp", "omp", "pi", "operator", "omp-doc", "operator-doc"}[rnd.IntN(6)])
@@ -145,7 +145,7 @@ func (l *life) step() error {
 	return nil
 }
 
-// anyMessage is a message that all formats of the story read.
+// anyMessage returns a message that all formats of the test can read.
 func anyMessage(role, text string) json.RawMessage {
 	return fmt.Appendf(nil, `{"role":%q,"content":[{"type":"text","text":%q}],"contents":[{"type":"text","content":%q}],"id":"m","timestamp":1755000000.5}`, role, text, text)
 }
@@ -203,7 +203,7 @@ type remote struct {
 	session string
 }
 
-// call fails when the server was killed. An error that it answered with is reported as such.
+// call fails when the server was killed. An error in an answer is reported as such.
 func (r *remote) call(method string, params members, result any) error {
 	r.last++
 	params["session"] = r.session
@@ -268,8 +268,8 @@ func (r *remote) rename(name string) error {
 	return r.call("setSessionName", members{"name": name}, new(any))
 }
 
-// Programs with default options are killed at any moment. Every entry that was answered with durable, everything that was
-// flushed, every durable branch, every fork and every name of a session that has a file is found again.
+// Programs with default options are killed at any moment. Afterwards, every entry that was acknowledged as durable, everything that was
+// flushed, every durable branch, every fork and every name of a session with a file must be found.
 func TestKillEverything(t *testing.T) {
 	for mode, run := range map[string]func(t *testing.T, home string, rnd *rand.Rand) []string{"library": killLibrary, "rpc": killServer} {
 		t.Run(mode, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestKillEverything(t *testing.T) {
 	}
 }
 
-// moment is when a program is killed: so long after so many claims.
+// moment chooses when a program is killed: some time after some number of claims.
 func moment(rnd *rand.Rand) (after int, patience time.Duration) {
 	return 1 + rnd.IntN(30), time.Duration(rnd.IntN(8_000)) * time.Microsecond
 }
@@ -334,11 +334,11 @@ func killServer(t *testing.T, home string, rnd *rand.Rand) (claims []string) {
 // expected is what must be found in one file.
 type expected struct {
 	entries, branches []string
-	names             []string // one of these is the name, if a name was claimed
+	names             []string // if a name was claimed, it is one of these
 	named             bool
 }
 
-// checkClaims opens every file that was claimed.
+// checkClaims opens every file for which there are claims.
 func checkClaims(t *testing.T, c *soaktest.Counts, home string, claims []string) {
 	t.Helper()
 	files := map[string]*expected{}
@@ -369,7 +369,7 @@ func checkClaims(t *testing.T, c *soaktest.Counts, home string, claims []string)
 	defer st.Close()
 	for file, want := range files {
 		if len(want.entries)+len(want.branches) == 0 {
-			continue // only a name that may be there
+			continue // only a name that may exist
 		}
 		c.Acknowledged(len(want.entries) + len(want.branches))
 		s, err := st.Open(t.Context(), file, store.OpenOptions{})
@@ -399,8 +399,8 @@ func (x *expected) check(s *treeline.Session) error {
 	return x.checkName(s)
 }
 
-// checkName compares the name. The name that was claimed last may have been replaced by one that was about to be given.
-// Where the name is an entry, the last one in the log counts: the branch that the leaf is on may be without it.
+// checkName compares the name. The last claimed name may have been replaced by one that was announced. If names are entries, the last one
+// in the log counts, because the current branch may not contain it.
 func (x *expected) checkName(s *treeline.Session) error {
 	name, err := s.Name()
 	for e := range s.Tree().Entries() {
@@ -416,7 +416,7 @@ func (x *expected) checkName(s *treeline.Session) error {
 	return fmt.Errorf("the name is %q, want one of %q", name, x.names)
 }
 
-// leafMoves counts the entries that move the leaf, by where they move it to.
+// leafMoves counts the entries that move the leaf, by their target.
 func leafMoves(s *treeline.Session) (map[string]int, error) {
 	kind := s.Dialect().(dialect.Writer).Habits().LeafType
 	moves := map[string]int{}

@@ -18,7 +18,7 @@ func logOf(id, cwd, said string, at time.Time) string {
 		`{"type":"message","id":"1","parentId":null,"timestamp":"` + stamp + `","message":{"role":"user","content":"` + said + "\"}}\n"
 }
 
-// writeAt writes a file of that age.
+// writeAt writes a file with a modification time.
 func writeAt(t *testing.T, path, text string, at time.Time) {
 	t.Helper()
 	write(t, path, text)
@@ -27,8 +27,8 @@ func writeAt(t *testing.T, path, text string, at time.Time) {
 	}
 }
 
-// Sessions of the same time are listed by name, the newest first: a fork has the messages of its parent and comes before it. For
-// all directories pi goes by the times of the files first.
+// Sessions with the same time are listed by name, the newest first: a fork has the messages of its parent and precedes it. For all
+// directories, pi first goes by the times of the files.
 func TestListOrder(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 2, 16, 10, 0, 0, 0, time.UTC)
@@ -67,7 +67,7 @@ func TestListShows(t *testing.T) {
 		nameless := strings.Replace(logOf("", cwd, "nameless", at), `"id":""`, `"id":"","note":1`, 1)
 		for i, f := range []struct{ path, text string }{
 			{filepath.Join(dir, "d.jsonl"), logOf("plain", cwd, "plain", at)},
-			{filepath.Join(dir, "c.jsonl"), nameless}, // an id, and an empty one
+			{filepath.Join(dir, "c.jsonl"), nameless}, // one with an id, and an empty one
 			{filepath.Join(dir, ".b.jsonl"), logOf("hidden", cwd, "hidden", at)},
 			{filepath.Join(dir, "d", "a.jsonl"), logOf("subagent", cwd, "subagent", at)},
 			{filepath.Join(root, "a.jsonl"), logOf("above", cwd, "above", at)},
@@ -93,7 +93,7 @@ func TestListShows(t *testing.T) {
 	}
 }
 
-// The name of a session among the recent ones, in unusual cases.
+// These are unusual cases of session names in the list of recent sessions.
 func TestRecentNames(t *testing.T) {
 	t.Parallel()
 	user := func(content string) string {

@@ -17,7 +17,7 @@ func TestSlowClient(t *testing.T) {
 	c := &client{out: out, failed: make(chan struct{})}
 	f := follower{client: c, handle: "w1"}
 	const n = 3000
-	for range n { // nothing is read: a wait would be a deadlock
+	for range n { // nothing reads the pipe, so waiting would be a deadlock
 		f.tell(wire.Change{Event: watch.KindEntry})
 	}
 	if f.lost != n-mostNotes {
@@ -39,7 +39,7 @@ func TestSlowClient(t *testing.T) {
 	c.notes.sending.Wait()
 }
 
-// Large changes count by their size. One that is larger than all room is sent alone.
+// Large changes count by their size. One that is larger than the limit is sent alone.
 func TestLargeChanges(t *testing.T) {
 	t.Parallel()
 	in, out := io.Pipe()

@@ -7,18 +7,18 @@ import (
 	"testing"
 )
 
-// said is a message of Operator.
+// said returns a message of Operator.
 func said(role, text string) members {
 	return members{"role": role, "contents": []members{{"type": "text", "content": text}}}
 }
 
-// A branch in a session of Operator is written, as its own program writes it, unless the client wants otherwise. In pi the
-// program writes none.
+// A branch in a session of Operator is written, as its own program does, unless the client chooses otherwise. The program of pi writes
+// none.
 func TestBranchIsDurable(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		dialect string
-		durable any // nil: not given
+		durable any // nil: not set
 		lasts   bool
 	}{
 		"operator":              {"operator", nil, true},
@@ -52,7 +52,7 @@ func TestBranchIsDurable(t *testing.T) {
 	}
 }
 
-// A profile is chosen for a new session, and to continue and list those of it.
+// A profile can be chosen for a new session, and to continue or list the profile's sessions.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -94,7 +94,7 @@ func TestProfile(t *testing.T) {
 	c.hangUp()
 }
 
-// A client that asks for them is notified of the document's four events, before the answer to what caused them.
+// A client that subscribes gets the document's four events before the answer to the request that caused them.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -135,7 +135,7 @@ func TestEvents(t *testing.T) {
 	leaf = strings.Trim(c.raw("getLeafId", members{"session": s}), `"`)
 	equal(t, "a fork", told("fork", members{"session": s}), []members{event("session_before_fork", s, leaf)})
 
-	// Without it nothing but answers comes.
+	// Without a subscription, only answers are sent.
 	other := c.object("create", members{"cwd": c.home, "dialect": "operator", "deferUntil": "never"})["session"]
 	first := c.object("appendMessage", members{"session": other, "message": said("user", "one")})["id"]
 	equal(t, "not asked for", told("branch", members{"session": other, "id": first}), []members(nil))

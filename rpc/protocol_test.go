@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Each wrong request gets its code, and the next one is still answered.
+// Each invalid request gets its code, and the next request is still answered.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -143,7 +143,7 @@ func TestLines(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := dial(t)
-			// Notifications and blank lines get no answer, so the next one must be ours.
+			// Notifications and blank lines get no answer, so the next answer must belong to this request.
 			c.send(`{"jsonrpc":"2.0","method":"listAll"}` + "\n\n" + `[{"jsonrpc":"2.0","method":"nothing"}]` + "\n" + tt.send)
 			if got := c.receive(); !strings.HasPrefix(got, tt.want) {
 				t.Errorf("got %s", got)
@@ -154,7 +154,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// The last request needs no newline, and what was begun is finished and kept when the input ends.
+// The last request needs no newline. When the input ends, what was begun is finished and stored.
 func TestEndOfInput(t *testing.T) {
 	t.Parallel()
 	s, home := newStore(t)
@@ -193,7 +193,7 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("gone") }
 
-// The server stops when the client has gone.
+// The server stops after the client has gone away.
 func TestBrokenPipe(t *testing.T) {
 	t.Parallel()
 	s, _ := newStore(t)
@@ -205,7 +205,7 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
-// Requests of one session do not wait for another session. Within a session they keep their order.
+// Requests of one session do not wait for those of another one. Within a session they keep their order.
 func TestSessionsRunBesideEachOther(t *testing.T) {
 	t.Parallel()
 	s, home := newStore(t)

@@ -23,7 +23,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// A log is created with the first message, or when the dialect's document says so; deferUntil overrides it.
+// A log is created with the first message, or when the dialect's document requires it; deferUntil overrides this.
 func TestDeferredCreation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -62,7 +62,7 @@ func TestDeferredCreation(t *testing.T) {
 	}
 }
 
-// A text that the agent's format cuts is whole for the server that appended it, and restored for one that opens the file.
+// A text that the agent's format cuts stays whole for the server that appended it, and is restored for one that opens the file.
 func TestWholeTexts(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -84,7 +84,7 @@ func TestWholeTexts(t *testing.T) {
 	c.hangUp()
 }
 
-// A context by parts is the same for every dialect, and a result names its tool.
+// A context by parts has the same form for every dialect, and results name their tools.
 func TestBuildParts(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -113,7 +113,7 @@ func TestBuildParts(t *testing.T) {
 	}
 }
 
-// Messages are made from parts in the form of each dialect, and the context shows them.
+// Messages are made from parts in the form of each dialect, and appear in the context.
 func TestTypedAppends(t *testing.T) {
 	t.Parallel()
 	text := func(s string) []any { return []any{members{"type": "text", "text": s}} }
@@ -147,7 +147,7 @@ func TestTypedAppends(t *testing.T) {
 	}
 }
 
-// Without a dialect the answer says which one was chosen. omp's folder is not there: the session goes to treeline's own.
+// Without a dialect, the answer says which one was chosen. omp's folder does not exist, so the session is in treeline's own.
 func TestDefaultDialect(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -166,7 +166,7 @@ func TestDefaultDialect(t *testing.T) {
 	c.hangUp()
 }
 
-// What looks like a mistake is refused, unless the session was opened with force.
+// Requests that look like mistakes are refused, unless the session was opened with force.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -193,7 +193,7 @@ func TestRefused(t *testing.T) {
 	c.hangUp()
 }
 
-// flush writes what waits; close alone does not.
+// flush writes what is deferred; close alone does not.
 func TestFlushOfDeferred(t *testing.T) {
 	t.Parallel()
 	for _, flush := range []bool{true, false} {
@@ -230,7 +230,7 @@ func TestAppendsAndGetters(t *testing.T) {
 	for _, tt := range []struct {
 		method string
 		params members
-		want   members // of the entry, beside what all have
+		want   members // members of the entry, in addition to those that all have
 	}{
 		{"appendThinkingLevelChange", members{"thinkingLevel": "high"}, members{"type": "thinking_level_change", "thinkingLevel": "high"}},
 		{"appendThinkingLevelChange", members{"thinkingLevel": nil}, members{"type": "thinking_level_change", "thinkingLevel": nil}},
@@ -347,7 +347,7 @@ func TestTreeAndBranches(t *testing.T) {
 	}
 }
 
-// A durable branch is an entry of its own and survives a restart.
+// A durable branch writes an entry and survives a restart.
 func TestDurableBranch(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -362,7 +362,7 @@ func TestDurableBranch(t *testing.T) {
 	equal(t, "context", len(c.object("buildSessionContext", members{"session": h})["messages"].([]any)), 1)
 }
 
-// A tree of a million levels: nothing is recursive.
+// A tree may have a million levels: nothing is recursive.
 func TestDeepTree(t *testing.T) {
 	t.Parallel()
 	n := 1_000_000
@@ -392,7 +392,7 @@ func TestDeepTree(t *testing.T) {
 	c.hangUp()
 }
 
-// A request that nests more than encoding/json reads is refused by its id: its client would wait for ever.
+// A request that is nested more deeply than encoding/json reads is refused with its id: otherwise its client would wait forever.
 func TestDeepRequest(t *testing.T) {
 	t.Parallel()
 	c := dial(t)

@@ -38,7 +38,7 @@ func TestRuns(t *testing.T) {
 		t.Errorf("%s; want len(lines) == 5, strings.Contains(lines[0], `\"session_id\":\"`+s[\"id\"].(string)+`\"`), strings.Contains(lines[0], `\"model\":{\"name\":\"m\"}`), strings.HasPrefix(lines[4], `{\"type\":\"run.end\"`)", text)
 	}
 
-	// Without a session; ended by a record.
+	// This run has no session, and a record ends it.
 	r = c.object("startRun", members{"sessionId": "elsewhere"})
 	c.object("appendRecord", members{"run": r["run"], "record": members{"type": "run.end", "outcome": "cancelled"}})
 	fails("appendRecord", members{"run": r["run"], "record": request}, -32000, "has ended")

@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// promised is the OpenRPC document, against which every result of every test is checked, and the methods that were.
+// promised has the OpenRPC document, with which every result of every test is compared, and the methods that were compared.
 var promised = struct {
 	sync.Mutex
 	openRPC
@@ -23,8 +23,8 @@ var promised = struct {
 
 func TestMain(m *testing.M) { killtest.Main(keptPromises{m}, child) }
 
-// keptPromises runs the tests. It fails if a method was never called with success: then nothing says that its result is what
-// the document promises.
+// keptPromises runs the tests. It fails if a method was never called successfully, because its result was then never compared with the
+// document.
 type keptPromises struct{ *testing.M }
 
 func (m keptPromises) Run() int {
@@ -47,7 +47,7 @@ func (m keptPromises) Run() int {
 	return code
 }
 
-// keepsPromise checks a result.
+// keepsPromise compares a result with the document.
 func keepsPromise(tb testing.TB, method string, result json.RawMessage) {
 	tb.Helper()
 	promised.Lock()
@@ -62,7 +62,7 @@ func keepsPromise(tb testing.TB, method string, result json.RawMessage) {
 	}
 }
 
-// rpc.discover answers with the document, with the program's own version.
+// rpc.discover returns the document with the program's version.
 func TestDiscover(t *testing.T) {
 	t.Parallel()
 	s, home := newStore(t)

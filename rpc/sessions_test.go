@@ -52,7 +52,7 @@ func TestOpen(t *testing.T) {
 		if exists(file) != true || !strings.Contains(read(t, file), user) {
 			t.Errorf("%s: the first message is not in the file", tt.name)
 		}
-		// What comes after waits as every new session does.
+		// The next session is deferred like every new one.
 		next := c.object("newSession", members{"session": h})
 		equal(t, tt.name+" folder", filepath.Dir(next["file"].(string)), dir)
 		equal(t, tt.name+" waits", exists(next["file"].(string)), false)
@@ -149,7 +149,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// Labels are appended again in their first order.
+// Labels are appended again in their original order.
 func TestRelabel(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"omp", "pi"} {
@@ -193,7 +193,7 @@ func TestContinueRecent(t *testing.T) {
 	dir := filepath.Join(c.home, "logs")
 	m := c.object("continueRecent", members{"cwd": c.home, "sessionDir": dir})
 	equal(t, "the newest", []any{m["file"], m["leafId"]}, []any{first, leaf})
-	// The log of a subagent lies deeper and is not taken, although it is newer.
+	// The log of a sub-agent is in a deeper folder and is not chosen, although it is newer.
 	write(t, filepath.Join(dir, "sub", "agent.jsonl"), read(t, first))
 	m = c.object("continueRecent", members{"cwd": c.home, "sessionDir": dir})
 	equal(t, "no subagent", m["file"], first)
@@ -244,7 +244,7 @@ func TestRewrites(t *testing.T) {
 	equal(t, "leaf", c.raw("getLeafId", at), leaf)
 }
 
-// Pictures go to blobs and come back, also through a rewrite.
+// Pictures are stored in blobs and restored, even after a rewrite.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -273,7 +273,7 @@ func TestImages(t *testing.T) {
 	c.hangUp()
 }
 
-// In memory nothing is cut, because there are no blobs for the rest.
+// In memory nothing is cut, because there are no blobs.
 func TestMemoryKeepsAll(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -284,7 +284,7 @@ func TestMemoryKeepsAll(t *testing.T) {
 	equal(t, "length", len(entry["message"].(members)["content"].(string)), len(long))
 }
 
-// What other programs write before a rewrite is kept, and the client is told of it.
+// What other programs write before a rewrite is kept, and the client is notified.
 func TestForeignBeforeRewrite(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"setSessionName", "move", "rewriteToolCallArgs"} {

@@ -50,7 +50,7 @@ func TestStates(t *testing.T) {
 	fails("saveState", members{"state": state, "dialect": "pi"}, -32000, "keeps none")
 	fails("loadState", members{"id": "../x"}, -32602, "only letters")
 
-	// A state of another version is told with that version, and none is saved.
+	// A state of another version is reported with that version, and is never saved.
 	state["schema_version"] = 2
 	fails("saveState", members{"state": state}, -32000, "schema_version 2 is not known; only 1 is written")
 	write(t, filepath.Join(c.home, ".codelia", "sessions", "state", "later.json"), `{"schema_version":2,"session_id":"later","updated_at":"2026-01-01T00:00:00.000Z","messages":[]}`)

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/llm"
 )
 
-// What sessions used is summed up, and the lists that are asked for come with it.
+// Usage is summed up, and the requested lists are included.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -22,7 +22,7 @@ func TestStats(t *testing.T) {
 	refused(t, c, "stats", members{"source": "nosuch"})
 }
 
-// The body of a request has the conversation and what the user says next.
+// The body of a request has the conversation and the user's next message.
 func TestBuildRequest(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -48,7 +48,7 @@ func TestBuildRequest(t *testing.T) {
 	refused(t, c, "buildRequest", members{"session": handle, "maxTokens": 0})
 }
 
-// refused: the parameters are not valid.
+// refused expects that the parameters are refused.
 func refused(t *testing.T, c *caller, method string, params members) {
 	t.Helper()
 	if r := c.try(method, params); r.Error == nil || r.Error.Code != -32602 {

@@ -20,7 +20,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// openings is a file system that notes which logs are opened.
+// openings is a file system that records which logs are opened.
 type openings struct {
 	durable.OS
 	mu   sync.Mutex
@@ -40,7 +40,7 @@ func (o *openings) note(name string) {
 	o.logs = append(o.logs, filepath.Base(name))
 }
 
-// states is codelia's driver. Its logs are rows of a database; what is read of them is noted as well.
+// states returns codelia's driver. Its logs are rows of a database; reading them is recorded as well.
 func (o *openings) states() backend.Driver {
 	d := codelia.Driver()
 	open := d.Open
@@ -64,7 +64,7 @@ func (n notedRows) Read(ctx context.Context, at backend.Log, offset int64) iter.
 	return n.Backend.Read(ctx, at, offset)
 }
 
-// opened gives the logs that were opened since the last call, each once.
+// opened returns the logs that were opened since the last call, each once.
 func (o *openings) opened() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,7 +74,8 @@ func (o *openings) opened() []string {
 	return append([]string{}, list...)
 }
 
-// dialCounting talks to a server whose reads are noted. The clock is ahead: a log that was just written may change unnoticed.
+// dialCounting connects to a server whose reads are recorded. The clock is ahead, since a log that was just written could change without a
+// new time.
 func dialCounting(t *testing.T, home string) (*caller, *openings) {
 	t.Helper()
 	o := new(openings)
@@ -89,7 +90,7 @@ func dialCounting(t *testing.T, home string) (*caller, *openings) {
 	return dialStore(t, s, home, noOptions), o
 }
 
-// The agents' own lists read only logs that changed, also in another process, and stay what they are.
+// The agents' own lists read only logs that changed, even in another process, and keep the same content.
 func TestListsReadOnlyChanges(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"pi", "omp"} {
@@ -135,7 +136,7 @@ func TestListsReadOnlyChanges(t *testing.T) {
 		}
 
 		appendLines(t, paths[1], entryLine(1))
-		c.raw("listAll", calls[3].params) // without texts, which must not lose those of the others
+		c.raw("listAll", calls[3].params) // without texts, which must not remove those of the others
 		equal(t, dialect+": the one that grew", o.opened(), []string{"b.jsonl"})
 		if got := c.raw("list", calls[0].params); !strings.Contains(got, `"hello b 1"`) || !strings.Contains(got, `"hello a"`) {
 			t.Errorf("%s: %s; want strings.Contains(got, `\"hello b 1\"`), strings.Contains(got, `\"hello a\"`)", dialect, got)
@@ -147,7 +148,7 @@ func TestListsReadOnlyChanges(t *testing.T) {
 		equal(t, dialect+": one is gone", len(c.list("listAll", calls[1].params)), 2)
 		equal(t, dialect+": still nothing", o.opened(), []string{})
 
-		// Texts do not outlive their logs: no kept file has those of the removed one.
+		// Texts do not outlive their logs: no cache file has those of the removed one.
 		c.raw("list", calls[0].params)
 		filepath.WalkDir(filepath.Join(c.home, ".cache"), func(path string, d fs.DirEntry, _ error) error {
 			if text, _ := os.ReadFile(path); strings.Contains(string(text), "hello a") {
@@ -156,7 +157,7 @@ func TestListsReadOnlyChanges(t *testing.T) {
 			return nil
 		})
 
-		// A damaged file of rows is made again.
+		// A damaged cache file is made again.
 		filepath.WalkDir(filepath.Join(c.home, ".cache"), func(path string, d fs.DirEntry, _ error) error {
 			if strings.Contains(path, "rows") && d.Type().IsRegular() {
 				text, _ := os.ReadFile(path)
@@ -171,8 +172,8 @@ func TestListsReadOnlyChanges(t *testing.T) {
 	}
 }
 
-// So do those of agents whose rows are made here, or whose sessions are ordered by their last message. The folder of a
-// directory's sessions may depend on which directory the logs in it name (wave-doc): kept rows say that, too.
+// This also holds for agents whose rows are made by treeline, or whose sessions are ordered by their last message. The folder of a
+// directory's sessions may depend on the directory that its logs name (wave-doc): cached rows store that, too.
 func TestListsOfOthersReadOnlyChanges(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"operator", "operator-doc", "wave", "wave-doc", "codelia", "codelia-doc"} {
@@ -205,8 +206,7 @@ func TestListsOfOthersReadOnlyChanges(t *testing.T) {
 	}
 }
 
-// The document's states of codelia do not name a directory. They are read again only to ask which run was their last, and
-// only if there are runs.
+// The document's states of codelia do not name a directory. They are read again only to find their last run, and only if there are runs.
 func TestListsOfStatesWithoutRuns(t *testing.T) {
 	t.Parallel()
 	c, o := dialCounting(t, t.TempDir())
@@ -221,7 +221,7 @@ func TestListsOfStatesWithoutRuns(t *testing.T) {
 	c.hangUp()
 }
 
-// typed is what a user typed, as the agent writes it.
+// typed returns a prompt as the agent writes it.
 func typed(dialect string) members {
 	if strings.HasPrefix(dialect, "wave") {
 		return members{"role": "user", "blocks": []members{{"type": "text", "content": "hello"}}}

@@ -27,7 +27,7 @@ func entryLine(i int) string {
 	return fmt.Sprintf(`{"type":"message","id":"e%d","parentId":"1","timestamp":"2026-02-16T12:00:00.000Z","message":{"role":"user","content":"%d"}}`+"\n", i, i)
 }
 
-// change gives the next notification of a watch.
+// change returns the next notification of a watch.
 func (c *caller) change() members {
 	c.tb.Helper()
 	line := ""

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/rpc"
 )
 
-// session writes a session of an agent into its own folder and gives its path.
+// session writes a session of an agent into its own folder and returns its path.
 func (c *caller) session(dialect, id, said string, at time.Time) string {
 	c.tb.Helper()
 	path := filepath.Join(c.home, filepath.FromSlash(agentDirs[dialect]), "--work--", id+".jsonl")
@@ -29,7 +29,7 @@ func (c *caller) session(dialect, id, said string, at time.Time) string {
 	return path
 }
 
-// list gives a member of all elements of a list in an answer.
+// each returns a member of all elements of a list in an answer.
 func each(m members, list, key string) (all []string) {
 	for _, row := range m[list].([]any) {
 		all = append(all, row.(members)[key].(string))
@@ -48,7 +48,7 @@ func TestCatalogue(t *testing.T) {
 	}
 	first := c.object("catalogue", members{"limit": 3})
 	equal(t, "first", []any{each(first, "rows", "id"), first["total"]}, []any{[]string{"s1", "s0", "s3"}, 7.0})
-	os.Remove(c.session("omp", "s3", "gone", noon)) // the last row of the page goes, and a new session comes
+	os.Remove(c.session("omp", "s3", "gone", noon)) // the last row of the page disappears, and a new session appears
 	c.session("omp", "s9", "new", noon.Add(time.Hour))
 	second := c.object("catalogue", members{"limit": 3, "cursor": first["next"]})
 	equal(t, "second", each(second, "rows", "id"), []string{"s2", "s5", "s4"})
@@ -104,7 +104,7 @@ func TestSearch(t *testing.T) {
 	c.hangUp()
 }
 
-// A session is continued in its own agent, from another entry, or in another agent.
+// A session can be continued in its own agent, from another entry, or in another agent.
 func TestResumeCommand(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -147,7 +147,7 @@ func TestMaintenance(t *testing.T) {
 	equal(t, "sound", c.raw("check", members{"ref": "abc"}), "[]")
 	write(t, path, logOf("abc", "/work", "hello", noon)+`{"type":"message","id":"2"`)
 	hour := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(path, hour, hour); err != nil { // no writer is slow
+	if err := os.Chtimes(path, hour, hour); err != nil { // a slow writer does not take that long
 		t.Fatal(err)
 	}
 	problems := c.list("check", members{"ref": path})
@@ -215,7 +215,7 @@ func TestOpenReadOnly(t *testing.T) {
 	equal(t, "files", files, []string{path})
 }
 
-// The flat tree has the nodes of the nested one, in the same order, and nests no deeper for a long session.
+// The flat tree has the nodes of the nested one in the same order, and is not nested more deeply for a long session.
 func TestFlatTree(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
@@ -319,7 +319,7 @@ func TestRunLogs(t *testing.T) {
 	c.hangUp()
 }
 
-// Wherever a session or a run is named, its agent may stand before its id.
+// Wherever a session or a run is named, the agent may precede its id.
 func TestAgentBeforeID(t *testing.T) {
 	t.Parallel()
 	c := dial(t)

@@ -101,7 +101,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// cpu reports the processor time of an operation: other programs do not count.
+// cpu reports the processor time of an operation, so that other programs do not count.
 func cpu(b *testing.B) func() {
 	used := func() time.Duration {
 		var u syscall.Rusage
@@ -123,7 +123,7 @@ func mustOpen(b *testing.B, st *store.Store, file string) *store.Session {
 	return s
 }
 
-// pageOf makes what a page shows: a window and the rail.
+// pageOf makes the content of a page: a window and the rail.
 func pageOf(b *testing.B, d *transcript.Document, r transcript.Request) {
 	b.Helper()
 	w, err := d.Window(b.Context(), r)

@@ -57,7 +57,7 @@ func TestSessionOfASubAgent(t *testing.T) {
 	}
 }
 
-// The conversation of a sub-agent in the same log is no branch. It is shown from its call, and as a path of its own.
+// The conversation of a sub-agent in the same log is not a branch. It is shown from its call, and as a path of its own.
 func TestConversationBesideTheMainOne(t *testing.T) {
 	w := world.New(t)
 	d := open(t, w, "../dialect/claude/testdata/claude/sidechain-inside.jsonl")
@@ -71,7 +71,7 @@ func TestConversationBesideTheMainOne(t *testing.T) {
 	}
 }
 
-// An answer in several records tells what it used in each of them. It counts once, also in a conversation beside the main one.
+// An answer in several records reports its usage in each of them. It counts once, even in a side conversation.
 func TestUsageCountsOnce(t *testing.T) {
 	line := func(side bool, id, parent, message string) string {
 		if parent != "null" {

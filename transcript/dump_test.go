@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/transcript"
 )
 
-// dump is a window as text, for goldens.
+// dump formats a window as text for goldens.
 func dump(w *transcript.Window) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "leaf %s, %d entries", w.Leaf, w.Total)
@@ -142,7 +142,7 @@ func dumpEdit(b *strings.Builder, e *transcript.Edit, margin string) {
 	}
 }
 
-// dumpRail is a rail as text.
+// dumpRail formats a rail as text.
 func dumpRail(r *transcript.Rail) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d branches, %d entries, %d columns\n", r.Branches, r.Entries, r.Columns)

@@ -18,7 +18,7 @@ func editText(list []transcript.Edit) string {
 	return b.String()
 }
 
-// The tools of all agents are told by the shape of their arguments.
+// The tools of all agents are recognized by the form of their arguments.
 func TestEdits(t *testing.T) {
 	for _, c := range []struct{ name, arguments, want string }{
 		{"Claude's Edit", `{"file_path":"/a.go","old_string":"x := 1\n","new_string":"x := 2\n"}`,
@@ -60,7 +60,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// Edits of one file are one change where their texts allow it.
+// Edits of one file become one change if their texts allow it.
 func TestChanges(t *testing.T) {
 	type step struct{ arguments, result string }
 	ok := "result"
@@ -145,8 +145,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestChangesGrow: replacements that make a text longer each time are not made without end, neither in a text that is known as a
-// whole nor in a piece. What is too long for one file is too long for several.
+// TestChangesGrow: replacements that repeatedly make a text longer are limited, both in a whole text and in a piece. The limit applies to
+// all files together.
 func TestChangesGrow(t *testing.T) {
 	const double = `{"file_path":"%s","old_string":"a","new_string":"aa","replace_all":true}`
 	for _, c := range []struct{ name, first string }{

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update-transcripts", false, "write the goldens of this package anew")
 
-// goldens are the fixtures whose transcripts are kept: each has something that no other has.
+// goldens are the fixtures with golden transcripts: each has something that no other one has.
 var goldens = []string{
 	"claude/claude/parallel", "claude/claude/compaction", "claude/claude/compaction-kept-list", "claude/claude/sidechain-inside",
 	"claude/claude/last-prompt-other-branch", "claude/claude/commands-and-errors", "claude/claude/blocks",
@@ -28,7 +28,7 @@ var goldens = []string{
 	"wave/wave/blocks", "wave/wave/compact-twice", "wave/wave/subagent", "codelia/codelia/tools",
 }
 
-// open gives the document of a log, nil where the log is no session.
+// open returns the document of a log, or nil if the log is not a session.
 func open(t testing.TB, w *world.World, path string) *transcript.Document {
 	t.Helper()
 	s, err := w.Open(t.Context(), path, store.OpenOptions{})
@@ -156,8 +156,9 @@ func checkPaging(t *testing.T, d *transcript.Document, leaf session.EntryID, mod
 	}
 }
 
-// alike drops what depends on the size of a window: a problem is told with the first record that was read, an entry whose results belong to
-// several blocks is found at its own only where that is in the window, and a fork far before a focused block is in no small window.
+// alike removes what depends on the size of a window: a problem is reported with the first record that was read, an entry whose results
+// belong to several blocks is found at its own block only if that is in the window, and small windows omit a fork far before a focused
+// block.
 func alike(list []transcript.Block, mode transcript.Mode) {
 	own := map[session.EntryID]bool{}
 	for i := range list {
@@ -172,7 +173,7 @@ func alike(list []transcript.Block, mode transcript.Mode) {
 	}
 }
 
-// longestRow is the largest number of blocks in a row that have the same place, or none.
+// longestRow returns the largest number of consecutive blocks with the same place, or with none.
 func longestRow(w *transcript.Window) (most int) {
 	n := 0
 	for i := range w.Blocks {

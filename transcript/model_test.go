@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Blocks are made of the messages in the window alone, and of large ones on their way through it.
+// Blocks are made only of the messages in the window, and of large ones at once.
 func TestModelBlocksMade(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -45,7 +45,7 @@ func sketch(rows []transcript.OutlineRow) string {
 	return b.String()
 }
 
-// The outline has the rows of a rail that is large enough for all, with the same texts in the same order.
+// checkOutline checks that the outline has the rows of a rail without limit, with the same texts in the same order.
 func checkOutline(t *testing.T, d *transcript.Document, rail *transcript.Rail) {
 	t.Helper()
 	o, rows := outline(t, d, transcript.OutlineRequest{})
@@ -120,7 +120,7 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// Several first entries are the branches of a fork before them.
+// Several roots are the branches of a fork before them.
 func TestOutlineOfRoots(t *testing.T) {
 	_, rows := outline(t, talk(t, "a - user One.", "b a answer Two.", "c - user Three."), transcript.OutlineRequest{})
 	if diff := difftest.Diff("├─One.\n│ Two.\nThree.\n", sketch(rows)); diff != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/transcript"
 )
 
-// Logs whose parents are missing, later, repeated or circular, with calls and results in any order, are shown: windows of
-// any size show the same blocks, and the drawing is bounded and has each entry once.
+// Logs whose parents are missing, later, repeated or circular, with calls and results in any order, can be shown: windows of any size show
+// the same blocks, and the drawing is bounded and has each entry once.
 func TestRandomTrees(t *testing.T) {
 	c := soaktest.Begin(t)
 	r := rand.New(rand.NewPCG(c.Seed(7), 8))
@@ -47,7 +47,7 @@ func TestRandomTrees(t *testing.T) {
 	}
 }
 
-// repeated reports whether several entries have an id.
+// repeated reports whether several entries have the same id.
 func repeated(d *transcript.Document, id session.EntryID) bool {
 	n := 0
 	for e := range d.Session().Tree().Entries() {
@@ -65,7 +65,7 @@ func randomLines(r *rand.Rand, n int) (lines []string) {
 		case i > 0 && k < 14:
 			parent = fmt.Sprintf("e%d", i-1)
 		case k < 18:
-			parent = fmt.Sprintf("e%d", r.IntN(n)) // earlier, later, or itself
+			parent = fmt.Sprintf("e%d", r.IntN(n)) // an earlier or later one, or itself
 		case k == 18:
 			parent = "missing"
 		}

@@ -124,7 +124,7 @@ func TestForkIsTheSameEverywhere(t *testing.T) {
 		"a1 u1 answer Dug.",
 		"u2 a1 user Deeper, please.",
 		"a2 u2 answer Deep.",
-		"l1 a1 label a1 here", // the next branch hangs on a label
+		"l1 a1 label a1 here", // the next branch has a label as its parent
 		"m1 l1 model other",
 		"u3 m1 user Wider!",
 		"a3 u3 answer Wide.",
@@ -157,7 +157,7 @@ func TestForkIsTheSameEverywhere(t *testing.T) {
 			t.Errorf("%+v; want not (r.Number > 0 && (r.Text != want.Branches[r.Number-1].Label || r.Entry != want.Branches[r.Number-1].First))", r)
 		}
 	}
-	// Where the path ends at the fork, both ways lead on.
+	// If the path ends at the fork, both branches are continuations.
 	leaf = "a1"
 	short := window(t, d, transcript.Request{Leaf: &leaf})
 	want.Current = 0
@@ -174,7 +174,7 @@ func TestForkIsTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// Roots beside each other are a fork before the first entry.
+// Several roots form a fork before the first entry.
 func TestRootsAreAFork(t *testing.T) {
 	d := talk(t, "u1 - user One.", "a1 u1 answer 1.", "u2 - user Two.", "a2 u2 answer 2.")
 	w := window(t, d, transcript.Request{})
@@ -184,8 +184,8 @@ func TestRootsAreAFork(t *testing.T) {
 	}
 }
 
-// A compaction without a parent goes on where the log was, unless that is below the compaction itself: a record with an id that was
-// used before becomes the parent of earlier entries.
+// A compaction without a parent continues the log before it, unless that is below the compaction itself: a record with an id that was used
+// before becomes the parent of earlier entries.
 func TestCompactionAboveWhatCameBefore(t *testing.T) {
 	d := talk(t, "u1 - user One.", "a1 u1 answer 1.", "c1 - compaction Sum.", "u1 c1 user One.", "a2 u1 answer 2.")
 	k := d.Skeleton()
@@ -205,7 +205,7 @@ func TestCompactionAboveWhatCameBefore(t *testing.T) {
 	}
 }
 
-// A result may come much later, in another record, twice, or never; it may have no call.
+// A result may come much later, in another record, twice, or never, and may have no call.
 func TestResultsFindTheirCalls(t *testing.T) {
 	lines := []string{"u1 - user Both.", `k1 u1 call c1 bash {"command":"sleep"}`, `k2 k1 call c2 read {"path":"x"}`}
 	for n := range 30 {
@@ -249,7 +249,7 @@ func cmpOr(is bool, a, b string) string {
 	return b
 }
 
-// All shows notes, but not those that say again what another entry says.
+// All shows notes, except those that repeat what another entry says.
 func TestAll(t *testing.T) {
 	w := world.New(t)
 	d := open(t, w, "../dialect/codex/testdata/codex/compacted.jsonl")
@@ -315,7 +315,7 @@ func TestFocused(t *testing.T) {
 	}
 }
 
-// Of very long texts the beginning is shown, in whole characters, and the entry that has the rest.
+// Of very long texts, the beginning is shown without splitting a character, and the entry with the rest is named.
 func TestLongTextsAreCut(t *testing.T) {
 	long := strings.Repeat("é", 3<<20)
 	d := talk(t, "u1 - user "+long, `k1 u1 call c1 write {"path":"x","content":"`+strings.Repeat(`line\n`, 100_000)+`"}`, "r1 k1 result c1 "+long)
@@ -336,7 +336,7 @@ func TestLongTextsAreCut(t *testing.T) {
 	}
 }
 
-// A drawing of a tree of any shape has at most as many rows as asked for, and a reader finds leaf and position in it.
+// A drawing of a tree of any shape has at most the requested number of rows, and includes the leaf and the reader's position.
 func TestRailIsBounded(t *testing.T) {
 	shapes := map[string]func(n int) string{ // the parent of entry n
 		"a line":     func(n int) string { return fmt.Sprintf("e%d", n-1) },
@@ -360,7 +360,7 @@ func TestRailIsBounded(t *testing.T) {
 	}
 }
 
-// A row of the rail has no signs of Markdown, and a call has the title of its block.
+// A row of the rail has no Markdown syntax, and a call has the title of its block.
 func TestRailTexts(t *testing.T) {
 	d := talk(t, "a - user # Make `Cents` a **type** in /garden/cents.go", `b a call c1 edit {"path":"/garden/cents.go","oldText":"a","newText":"b"}`,
 		"c b result c1 ok", `d c call c2 bash {"command":"go test ./...","timeout":60}`, "e d result c2 ok", "f e answer - [x](https://y.z) is _done_")
@@ -394,7 +394,7 @@ func checkRail(t *testing.T, r *transcript.Rail, most int) {
 	}
 }
 
-// A long path takes no recursion and no time that grows with its square.
+// A long path needs no recursion and no quadratic time.
 func TestDeep(t *testing.T) {
 	const n = 100_000
 	lines := make([]string, n)
@@ -410,7 +410,7 @@ func TestDeep(t *testing.T) {
 	checkRail(t, rail(t, d, transcript.RailRequest{Here: "e100"}), 300)
 }
 
-// Answers that do not say where they end are one block, but not without end.
+// Answers that do not say where they end form one block, but its length is limited.
 func TestNothingButAnswers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"timestamp":"2026-03-01T08:00:00.000Z","type":"session_meta","payload":{"id":"019a2f00-0000-7000-8000-000000000001","timestamp":"2026-03-01T08:00:00.000Z","cwd":"/garden","originator":"codex_cli_rs","cli_version":"0.50.0"}}` + "\n")
@@ -433,7 +433,7 @@ func TestNothingButAnswers(t *testing.T) {
 	}
 }
 
-// An answer that very many notes tell the tokens of. In quadratic time it takes minutes.
+// Very many notes report the tokens of one answer. In quadratic time, this would take minutes.
 func TestManyTokenNotes(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"timestamp":"2026-03-01T08:00:00.000Z","type":"session_meta","payload":{"id":"019a2f00-0000-7000-8000-000000000001","timestamp":"2026-03-01T08:00:00.000Z","cwd":"/garden","originator":"codex_cli_rs","cli_version":"0.50.0"}}` + "\n")
@@ -466,7 +466,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A record that cannot be read any more is a block with a problem; all others are shown.
+// A record that can no longer be read becomes a block with a problem; all others are shown.
 func TestUnreadable(t *testing.T) {
 	w := world.New(t)
 	log := talkLog("u1 - user One.", "a1 u1 answer 1.", "u2 a1 user Two.", "a2 u2 answer 2.", "u3 a1 user Three.")
@@ -499,7 +499,7 @@ func TestUnknownLeaf(t *testing.T) {
 	}
 }
 
-// TestModelWalk: pages of what the model sees together have every message, also if one entry stands for many of them.
+// TestModelWalk: the pages of what the model sees have every message, even if one entry stands for many of them.
 func TestModelWalk(t *testing.T) {
 	t.Parallel()
 	const messages = 25
@@ -553,8 +553,8 @@ func TestModelWalk(t *testing.T) {
 	}
 }
 
-// A later label has the id of a message, which the path still has above a compaction: the message is paged to in its place. Another message
-// has the id by which a window might name that place.
+// A later label has the id of a message that the path still has above a compaction: paging finds the message in its place. Another message
+// has the id that a window might use for that place.
 func TestRepeatedIDs(t *testing.T) {
 	d := talk(t, "a1@2 - user Zero.", "u1 a1@2 user One.", "a1 u1 answer 1.", "c1 - compaction Sum.", "u2 c1 user Two.", "a2 u2 answer 2.", "a1 u1 label u1 mark", "u3 a2 user Three.")
 	want := []session.EntryID{"a1@2", "u1", "a1", "c1", "u2", "a2", "u3"}

@@ -46,7 +46,7 @@ func shapeName(t reflect.Type) string {
 	return t.Name()
 }
 
-// describe describes every shape. The order is that of docs/json.md.
+// describe describes every shape in the order of docs/json.md.
 func describe() *jsonschema.Set {
 	d := &jsonschema.Set{Prefix: "#/$defs/", Name: shapeName}
 	for _, shape := range []any{
@@ -64,7 +64,7 @@ func describe() *jsonschema.Set {
 	return d
 }
 
-// words says what a value may be.
+// words describes the values of a schema.
 func words(s *jsonschema.Schema) string {
 	switch {
 	case s.Ref != "":
@@ -83,7 +83,7 @@ func words(s *jsonschema.Schema) string {
 	return s.Type
 }
 
-// commentsOf gives the comments of the types in some folders, by package and name, without the words that repeat the name.
+// commentsOf returns the comments of the types in some folders, by package and name, without the words that repeat the name.
 func commentsOf(dirs ...string) map[string]string {
 	comments := map[string]string{}
 	for _, dir := range dirs {
@@ -91,7 +91,7 @@ func commentsOf(dirs ...string) map[string]string {
 		for _, name := range files {
 			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 			if err != nil {
-				continue // go vet says so
+				continue // go vet reports it
 			}
 			for _, decl := range file.Decls {
 				gen, ok := decl.(*ast.GenDecl)
@@ -109,7 +109,7 @@ func commentsOf(dirs ...string) map[string]string {
 	return comments
 }
 
-// TestSchemaFile: docs/json.schema.json is what the types say.
+// TestSchemaFile: docs/json.schema.json matches the types.
 func TestSchemaFile(t *testing.T) {
 	t.Parallel()
 	text, err := json.MarshalIndent(document{
@@ -142,7 +142,7 @@ func compareFile(t *testing.T, path, want string) {
 
 const shapesBegin = "<!-- The rest is made from the code by go test ./wire -update. -->\n"
 
-// TestShapesInDocs: docs/json.md describes every shape and every member, and explains once each name that several shapes have.
+// TestShapesInDocs: docs/json.md describes every shape and every member, and explains each name that several shapes share once.
 func TestShapesInDocs(t *testing.T) {
 	t.Parallel()
 	const path = "../docs/json.md"
@@ -193,7 +193,7 @@ func TestShapesInDocs(t *testing.T) {
 	}
 }
 
-// TestGoldensFitSchema: what the commands print is what the schema file allows.
+// TestGoldensFitSchema: the output of the commands is valid by the schema file.
 func TestGoldensFitSchema(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/json.schema.json")
@@ -204,7 +204,7 @@ func TestGoldensFitSchema(t *testing.T) {
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}
-	// The shape of each value in a file; the last one is that of the rest.
+	// The shape of each value in a file; the last one also applies to all further values.
 	shapes := map[string][]string{
 		"appended": {"Appended"}, "changes": {"Change"}, "diff": {"RunDiff"}, "entries": {"Entry"}, "exchanges": {"Exchange"}, "gc": {"GC"},
 		"hit": {"SearchResult", "SearchResult", "SearchResult", ""}, "label": {"Label"}, "other": {"Recording", "Import", "Prompt", "Version"},
@@ -237,7 +237,7 @@ func TestGoldensFitSchema(t *testing.T) {
 	}
 }
 
-// valuesOf gives the values of a file; those of a list one by one.
+// valuesOf returns the values of a file, with lists split into their elements.
 func valuesOf(t *testing.T, dec *json.Decoder) (values []json.RawMessage) {
 	t.Helper()
 	for dec.More() {

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden compares what write prints with a file.
+// golden compares the output of write with a file.
 func golden(t *testing.T, name string, write func(p *Page) error) {
 	t.Helper()
 	var b bytes.Buffer
@@ -43,7 +43,7 @@ func golden(t *testing.T, name string, write func(p *Page) error) {
 	}
 }
 
-// fixture is a store that finds nothing but the files in testdata.
+// fixture returns a store that finds only the files in testdata.
 func fixture(t *testing.T) *treeline.Store {
 	t.Helper()
 	s, err := treeline.New(treeline.Options{

@@ -23,7 +23,7 @@ import (
 	"github.com/treeline-dev/treeline/usage"
 )
 
-// TestShapes pins the members of every shape, with values and without.
+// TestShapes pins the members of every shape, both with values and without.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	s := fixture(t)
@@ -126,7 +126,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// A session of commands alone has them as its prompt, whether its row comes from its log or from a catalogue.
+// If the user typed only commands, they are the prompt of the session, whether its row comes from the log or from a catalogue.
 func TestRowOfCommands(t *testing.T) {
 	t.Parallel()
 	omp, err := fixture(t).Dialect("omp")

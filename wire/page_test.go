@@ -40,7 +40,7 @@ func TestWordsForPeople(t *testing.T) {
 	}
 }
 
-// A cursor names any row: its time may be far away, and its path need not be UTF-8.
+// A cursor can identify any row: its time may be far away, and its path need not be UTF-8.
 func TestCursor(t *testing.T) {
 	t.Parallel()
 	rows := []Cursor{

@@ -80,7 +80,7 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// A token has all of its 32 bytes, says what it is, and its cookie does not give it away.
+// A token has all of its 32 bytes and its prefix, and its cookie does not reveal it.
 func TestToken(t *testing.T) {
 	one, err := access.NewToken(rand.Reader)
 	if err != nil {
@@ -127,7 +127,7 @@ func (f *failing) Note(ctx context.Context, records ...access.Record) error {
 	return f.Memory.Note(ctx, records...)
 }
 
-// Equal notes become one, uses are written once a minute, and what could not be written is written later.
+// Equal records become one, uses are written once a minute, and what could not be written is written later.
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	b := &failing{down: true}

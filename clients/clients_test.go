@@ -1,5 +1,4 @@
-// Package clients tests the clients in other languages: their methods, parameters and shapes are those of the OpenRPC
-// document.
+// Package clients tests the clients in other languages: their methods, parameters and types must be those of the OpenRPC document.
 package clients
 
 import (
@@ -13,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the methods and shapes of the clients anew")
 
-// The parts of the clients that follow from the OpenRPC document are what it says now: no method is missing or left over, and
-// parameters and shapes are equal.
+// The generated parts of the clients must be up to date with the OpenRPC document: no method is missing or left over, and parameters and
+// types are equal.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	d := discover(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/rpc"
 )
 
-// document is the OpenRPC document, which is all that the clients are made from.
+// document is the OpenRPC document, from which the clients are generated.
 type document struct {
 	Methods       []method `json:"methods"`
 	Notifications []param  `json:"x-notifications"`
@@ -56,8 +56,7 @@ func discover(t *testing.T) (d document) {
 	return d
 }
 
-// split gives the parameters without the session, and whether a client calls the method on an open session, on itself, or
-// either.
+// split returns the parameters without the session, and whether a client calls the method on an open session, on itself, or on either.
 func (m *method) split() (params []param, onSession, onClient bool) {
 	onClient = true
 	for _, p := range m.Params {
@@ -67,7 +66,7 @@ func (m *method) split() (params []param, onSession, onClient bool) {
 		}
 		params = append(params, p)
 	}
-	// Those without a default come first: a caller may give them by position.
+	// Required parameters come first: a caller may pass them by position.
 	slices.SortStableFunc(params, func(a, b param) int {
 		switch {
 		case a.Required == b.Required:
@@ -80,7 +79,7 @@ func (m *method) split() (params []param, onSession, onClient bool) {
 	return params, onSession, onClient
 }
 
-// rows is the member of a page that holds its rows, "" for a method without pages.
+// rows returns the member of a page that has its rows, or "" for a method without pages.
 func (d *document) rows(m *method) string {
 	if !slices.ContainsFunc(m.Params, func(p param) bool { return p.Name == "cursor" }) {
 		return ""
@@ -96,16 +95,16 @@ func (d *document) rows(m *method) string {
 
 func (s *schema) name() string { return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:] }
 
-// any reports whether null is a value of its own rather than an absent one.
+// any reports whether null is a value of its own, rather than the same as absent.
 func (s *schema) any() bool { return s.Ref == "" && s.Type == "" && s.AnyOf == nil }
 
-// sentences gives the description without what only a Markdown page shows.
+// sentences returns the description without what only a Markdown page shows.
 func (m *method) sentences() string { return strings.ReplaceAll(m.Description, "`", "") }
 
-// own is the name of a method in a client: rpc.discover is discover there.
+// own returns the name of a method in a client: rpc.discover becomes discover.
 func (m *method) own() string { return m.Name[strings.LastIndexByte(m.Name, '.')+1:] }
 
-// wrap breaks a text into lines.
+// wrap wraps a text into lines.
 func wrap(text, indent string) (lines []string) {
 	const width = 120
 	line := ""

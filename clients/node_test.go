@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// typed is the TypeScript type of a schema.
+// typed returns the TypeScript type of a schema.
 func (s *schema) typed() string {
 	switch {
 	case s.Ref != "":
@@ -31,7 +31,7 @@ func (s *schema) typed() string {
 	}[s.Type]
 }
 
-// node gives the parts of the ES module.
+// node returns the generated parts of the ES module.
 func (d document) node() map[string]string {
 	return map[string]string{
 		"client":  "class ClientMethods extends Caller {\n" + d.nodeMethods(false) + "}\n",
@@ -61,7 +61,7 @@ func (d document) nodeMethods(session bool) string {
 
 func iterName(m *method) string { return "iter" + strings.ToUpper(m.own()[:1]) + m.own()[1:] }
 
-// types gives the parts of the declarations.
+// types returns the generated parts of the declarations.
 func (d document) types() map[string]string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {

@@ -8,7 +8,8 @@ import (
 	"unicode"
 )
 
-// snake spells a name as Python does. An abbreviation is one word: appendMCPTool is append_mcp_tool. A keyword gets an underscore.
+// snake converts a name to Python's style. An abbreviation is one word: appendMCPTool becomes append_mcp_tool. A keyword gets an
+// underscore.
 func snake(name string) string {
 	var b strings.Builder
 	upper := func(i int) bool { return i >= len(name) || unicode.IsUpper(rune(name[i])) }
@@ -24,7 +25,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// hint is the type hint of a schema.
+// hint returns the type hint of a schema.
 func (s *schema) hint() string {
 	switch {
 	case s.Ref != "":
@@ -48,7 +49,7 @@ func (s *schema) hint() string {
 	}[s.Type]
 }
 
-// python gives the parts of the Python module.
+// python returns the generated parts of the Python module.
 func (d document) python() map[string]string {
 	parts := map[string]string{
 		"client":  "class _ClientMethods(_Caller):\n" + d.pythonMethods(false),
@@ -58,12 +59,12 @@ func (d document) python() map[string]string {
 	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
 		b.WriteString(d.Components.Schemas[name].typedDict(name))
 	}
-	// Two blank lines between classes, as Python's style guide has it.
+	// Python's style guide requires two blank lines between classes.
 	parts["shapes"] = strings.TrimLeft(strings.ReplaceAll(b.String(), "\n\n\n\n", "\n\n"), "\n") + "\n"
 	return parts
 }
 
-// typedDict declares a shape. Members that may be absent stand in a class of their own: NotRequired needs Python 3.11.
+// typedDict declares a type. Optional members are in a class of their own, because NotRequired needs Python 3.11.
 func (s *schema) typedDict(name string) string {
 	if s.Properties == nil {
 		return fmt.Sprintf("%s = Dict[str, Any]\n", name)
@@ -101,7 +102,7 @@ func (d document) pythonMethods(session bool) string {
 	return b.String() + "\n\n"
 }
 
-// pythonMethod writes a method or, with rows, the iterator over the rows of its pages.
+// pythonMethod writes a method or, with rows, the iterator over the rows of all pages.
 func (d document) pythonMethod(b *strings.Builder, m *method, params []param, rows string) {
 	name, result := snake(m.own()), m.Result.Schema.hint()
 	doc := m.sentences()

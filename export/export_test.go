@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Secrets of the fixture. They are put together here: as they are, other scanners would report them.
+// Secrets of the fixture. They are put together here so that other scanners do not report them.
 const (
 	awsKey   = "AKIA" + "QPZ7WRT4KM2XN6SD"
 	password = "hunter2" + "x9"
@@ -61,7 +61,7 @@ func written(t *testing.T, s *store.Session, o Options) (string, *Report) {
 	return b.String(), r
 }
 
-// TestGolden: Markdown, text and JSON of a session with branches, tools and hostile texts.
+// TestGolden checks Markdown, text and JSON of a session with branches, tools and hostile texts.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	s := fixture(t)
@@ -109,7 +109,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestRedactions: each is reported once, with its place, however often the entry is read. Nothing else is told of the secret.
+// TestRedactions: each redaction is reported once, with its place, however often the entry is read. Nothing else reveals the secret.
 func TestRedactions(t *testing.T) {
 	t.Parallel()
 	s := fixture(t)
@@ -152,7 +152,7 @@ func TestRedactions(t *testing.T) {
 	}
 }
 
-// TestHTML: every block is there once, under the id of its entry, and nothing of the session is HTML.
+// TestHTML: every block occurs once, under the id of its entry, and nothing from the session is HTML.
 func TestHTML(t *testing.T) {
 	t.Parallel()
 	s := fixture(t)
@@ -181,7 +181,7 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// TestFile: the file is whole, of its owner alone, and replaces no other unless that is asked for.
+// TestFile: the file is whole and readable only by its owner, and replaces an existing one only on request.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	s, path := fixture(t), filepath.Join(t.TempDir(), "new", "x.md")
@@ -211,7 +211,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestNoSpace: the error of the disk is returned, and nothing waits for ever.
+// TestNoSpace: the error of the disk is returned, and nothing waits forever.
 func TestNoSpace(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space")
@@ -226,7 +226,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 var _ io.Writer = failing{}
 
-// TestKey: names of files are safe and differ, also where case does not count.
+// TestKey: file names are safe and distinct, even if case is ignored.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	taken, got := map[string]bool{}, []string{}
@@ -279,7 +279,7 @@ func TestSubAgent(t *testing.T) {
 	}
 }
 
-// TestRecord: whatever is hidden, a record stays the entry that it is.
+// TestRecord: whatever is hidden, a record remains the same entry.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	s := newScrubber(true, []string{"user", "content", `say "hi"`, "12", "null"})

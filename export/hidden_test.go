@@ -21,8 +21,8 @@ func escapedAll(text string) string {
 	return b.String()
 }
 
-// TestNothingHides: neither escapes, nor the project's path, nor names of members, nor words around a known key keep a secret or a hidden
-// text in an export.
+// TestNothingHides: neither escapes, nor the project's path, nor names of members, nor text around a known key preserve a secret or a
+// hidden text in an export.
 func TestNothingHides(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
@@ -53,7 +53,8 @@ func TestNothingHides(t *testing.T) {
 	}
 }
 
-// TestNotReplaced: an export replaces neither the log that it reads nor anything but a file, and a site changes nothing of another one.
+// TestNotReplaced: an export replaces neither the log that it reads nor anything but regular files, and a site changes nothing of another
+// one.
 func TestNotReplaced(t *testing.T) {
 	t.Parallel()
 	s, dir := fixture(t), t.TempDir()
@@ -81,7 +82,7 @@ func TestNotReplaced(t *testing.T) {
 	}
 }
 
-// TestProblemsHide: what is wrong with a record is told without hidden texts, such as names in the path of a file that is missing.
+// TestProblemsHide: problems of records are reported without hidden texts, such as names in the path of a missing file.
 func TestProblemsHide(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

@@ -38,7 +38,8 @@ func site(t *testing.T, force bool, dir string) (*SiteReport, error) {
 	})
 }
 
-// TestSite: a page for each session, a list and an index; no secret is in any of them. A session that cannot be read is reported.
+// TestSite: a site has a page for each session, a list and an index, and none of them has a secret. A session that cannot be read is
+// reported.
 func TestSite(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "site")

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/mcp.md anew")
 
-// TestDocumented: the tools in docs/mcp.md are those that there are. With -update they are written anew.
+// TestDocumented: the tools in docs/mcp.md match the real ones. -update rewrites them.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	const path, begin, end = "../docs/mcp.md", "<!-- tools -->\n", "<!-- end -->\n"

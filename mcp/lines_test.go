@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// TestRepeatedID: a call with the id of one that is being answered is refused, and the first one is answered.
+// TestRepeatedID: a call with the id of a call in progress is refused, and the first one is answered.
 func TestRepeatedID(t *testing.T) {
 	t.Parallel()
 	const start = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n"
@@ -100,7 +100,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("%s: answers (-want +got):\n%s", test.name, diff)
 		}
 	}
-	// The answer to what is refused has the id of the line, and is not written in the words of Go.
+	// The answer to a refused line has the line's id, and does not use terms of Go.
 	for line, id := range map[string]string{
 		"null": "null", "7": "null", "{}": "null", `{"jsonrpc":"1.0","id":1,"method":"ping"}`: "1", `{"jsonrpc":"2.0","id":{},"method":"ping"}`: "null",
 		`{"jsonrpc":"2.0","id":null,"method":"ping"}`: "null", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`: "1.5", `{"jsonrpc":"2.0","id":true,"method":"ping"}`: "null",

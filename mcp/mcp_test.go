@@ -125,7 +125,7 @@ func (c *client) fits(tool string, result []byte) {
 	}
 }
 
-// refused calls a tool and gives the text of its error.
+// refused calls a tool and returns the text of its error.
 func (c *client) refused(tool, text string) string {
 	c.Helper()
 	res, err := c.CallTool(c.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments(c.T, text)})
@@ -139,7 +139,7 @@ func (c *client) refused(tool, text string) string {
 	return said
 }
 
-// shop is the machine of the demo, seen from the project with the most sessions.
+// shop returns the machine of the demo, seen from the project with the most sessions.
 func shop(t *testing.T) *treeline.Store {
 	t.Helper()
 	dir := t.TempDir()
@@ -163,7 +163,7 @@ func store(t *testing.T, opt treeline.Options) *treeline.Store {
 	return s
 }
 
-// desk is a machine with sessions of pi in the directory /desk, by the name of their file.
+// desk returns a machine with sessions of pi in the directory /desk, by the name of their file.
 func desk(t *testing.T, logs map[string]string) *treeline.Store {
 	t.Helper()
 	dir := t.TempDir()
@@ -178,7 +178,7 @@ func desk(t *testing.T, logs map[string]string) *treeline.Store {
 	return store(t, opt)
 }
 
-// said gives records of a conversation, one after the other.
+// said returns the records of a conversation.
 func said(texts ...string) []string {
 	var lines []string
 	parent := ""
@@ -289,7 +289,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestWidens: words that the current project does not have are searched in all projects, and the result says so.
+// TestWidens: words that do not occur in the current project are searched for in all projects, and the result says so.
 func TestWidens(t *testing.T) {
 	t.Parallel()
 	c := connect(t, shop(t), mcp.Options{})
@@ -363,7 +363,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestAmbiguous: an id that several sessions have leads to their paths, which are names, too.
+// TestAmbiguous: an id that several sessions have results in their paths, which are also valid names.
 func TestAmbiguous(t *testing.T) {
 	t.Parallel()
 	log := world.Log("5a5e0000-0000-4000-8000-000000000001", "/desk", said("hello", "hi")...)

@@ -13,7 +13,8 @@ import (
 	"github.com/treeline-dev/treeline"
 )
 
-// TestCallsNoWriter: the package calls no method of a store or a session that writes. A session has such methods also where it is open for reading.
+// TestCallsNoWriter: the package calls no writing method of a store or a session. A session has such methods even if it is open for
+// reading.
 func TestCallsNoWriter(t *testing.T) {
 	t.Parallel()
 	writers := map[string]bool{}

@@ -21,7 +21,7 @@ import (
 	"github.com/treeline-dev/treeline/mcp"
 )
 
-// walk calls a tool with each cursor in turn and gives what names finds in the results.
+// walk calls a tool with each cursor in turn and returns what names finds in the results.
 func walk(c *client, tool, arguments string, names func(pages) []string) (list []string) {
 	c.Helper()
 	cursor := ""
@@ -39,7 +39,7 @@ func walk(c *client, tool, arguments string, names func(pages) []string) (list [
 	}
 }
 
-// once checks that a walk gave everything once, and in order.
+// once checks that a walk returned everything once, and in order.
 func once(t *testing.T, what string, want, got []string) {
 	t.Helper()
 	if diff := difftest.Diff(want, got); diff != "" {
@@ -47,7 +47,7 @@ func once(t *testing.T, what string, want, got []string) {
 	}
 }
 
-// TestListWalks: pages of lists together are the list.
+// TestListWalks: the pages of a list together are the list.
 func TestListWalks(t *testing.T) {
 	t.Parallel()
 	logs := map[string]string{}
@@ -110,7 +110,7 @@ func TestListWalks(t *testing.T) {
 	}
 }
 
-// TestRunWalk: pages of runs together are the runs, and so are pages that end because they are full.
+// TestRunWalk: the pages of runs together have all runs, even if pages end because they are full.
 func TestRunWalk(t *testing.T) {
 	t.Parallel()
 	opt := demo.Machine(t.TempDir(), noon)
@@ -174,7 +174,7 @@ func TestManyHits(t *testing.T) {
 	}
 }
 
-// TestSessionWalks: windows of a session are the session, from both ends and around an entry.
+// TestSessionWalks: the windows of a session together are the session, from both ends and around an entry.
 func TestSessionWalks(t *testing.T) {
 	t.Parallel()
 	var texts, ids []string
@@ -255,7 +255,7 @@ func TestHugeEntry(t *testing.T) {
 	}
 }
 
-// TestParts: all parts of an entry come through a walk of pieces: calls, results, nested ones, JSON that is cut.
+// TestParts: a walk of pieces returns all parts of an entry: calls, results, nested ones, JSON that is cut.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 30_000)
@@ -289,7 +289,8 @@ func TestParts(t *testing.T) {
 // secret looks like a key of GitHub. It is put together here so that no scanner takes it for one.
 const secret = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 
-// TestSecrets: no tool shows a key, wherever it stands, and no search finds it. A password that a file gives away is replaced also where it stands alone.
+// TestSecrets: no tool shows a key, wherever it is, and no search finds it. A password that a file reveals is also replaced where it has no
+// context.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	const password = "Tr0ub4dor-and-3-horses"
@@ -331,7 +332,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretsElsewhere: a password in an output that the agent keeps in a file of its own is replaced where it stands alone, too.
+// TestSecretsElsewhere: a password in an output that the agent keeps in a separate file is also replaced where it has no context.
 func TestSecretsElsewhere(t *testing.T) {
 	t.Parallel()
 	const id, password = "5f0c1b1e-6a43-4c07-9c1f-0d6d4f2f7a10", "Tr0ub4dor-and-3-horses"
@@ -415,7 +416,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestBounds: no name in a session can make a result larger than its bound.
+// TestBounds: no name in a session makes a result larger than its limit.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	for name, long := range map[string]string{
@@ -428,7 +429,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// checkBounds walks through the results of sessions and runs in which every name is the text of a JSON string.
+// checkBounds walks through the results for sessions and runs in which every name is long, the text of a JSON string.
 func checkBounds(t *testing.T, long string) {
 	lines := []string{
 		`{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-02-16T10:00:00.000Z","message":{"role":"user","content":"needle"}}`,
@@ -463,7 +464,7 @@ func checkBounds(t *testing.T, long string) {
 	}
 }
 
-// TestResources: a session, an entry and a context can be read by their URIs, and what is not there is an error.
+// TestResources: a session, an entry and a context can be read by their URIs, and an unknown URI is an error.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	c := connect(t, desk(t, map[string]string{"a.jsonl": world.Log("a1", "/desk", said("first "+strings.Repeat("long ", 20_000), "second")...)}), mcp.Options{})
@@ -518,7 +519,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestReadOnly: after all tools were called, no file of an agent has changed, and none is new beside the catalogue.
+// TestReadOnly: after calls of all tools, no file of an agent has changed, and only the catalogue is new.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	s := desk(t, map[string]string{"a.jsonl": world.Log("a1", "/desk", said("hello", "hi")...), "torn.jsonl": world.Log("b1", "/desk", `{"type":"mess`)})

@@ -14,7 +14,7 @@ import (
 // image is a blob that records name.
 var image = []byte("\x89PNG\r\n\x1a\n image")
 
-// newLimitedDesk makes a machine whose token for the archive is limited, so that each log has blobs of its own.
+// newLimitedDesk returns a machine whose token for the archive is limited, so that each log has blobs of its own.
 func newLimitedDesk(t *testing.T) *desk {
 	driver := memory.ArchiveDriver("mem")
 	d := newDeskAt(t, driver, "mem://team")
@@ -35,7 +35,7 @@ func (d *desk) reads(ref blob.Ref, names ...string) {
 	}
 }
 
-// A limited writer puts a blob for each log that names it: only then is it read through that log.
+// A limited writer stores a blob for each log that refers to it. Only then can the blob be read through that log.
 func TestPushLimitedBlobs(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{1, 4} {
@@ -56,7 +56,7 @@ func TestPushLimitedBlobs(t *testing.T) {
 	}
 }
 
-// A fork in the archive has the blobs of the copy that it is made of.
+// A fork in the archive has the blobs of the copy from which it was made.
 func TestPushLimitedFork(t *testing.T) {
 	t.Parallel()
 	d := newLimitedDesk(t)
@@ -71,7 +71,7 @@ func TestPushLimitedFork(t *testing.T) {
 	d.reads(ref, path.Base(fork))
 }
 
-// A blob that cannot be read through one log is read through another one that names it.
+// A blob that cannot be read through one log is read through another one that refers to it.
 func TestPullLimitedBlobs(t *testing.T) {
 	t.Parallel()
 	d := newLimitedDesk(t)

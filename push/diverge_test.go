@@ -21,7 +21,7 @@ func (d *desk) diverged(ours, theirs string) string {
 	return path
 }
 
-// Logs of a tree family that were written here and elsewhere have both parts, as branches.
+// Logs of a tree family that were written both here and elsewhere have both parts as branches.
 func TestPushBranches(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -42,7 +42,7 @@ func TestPushBranches(t *testing.T) {
 	if n := len(tree.Children("aaaa0002")); n != 2 || len(tree.Problems()) > 0 {
 		t.Errorf("%d branches, problems %v", n, tree.Problems())
 	}
-	// It goes on from there, also without a state folder.
+	// Pushing continues from there, even without a state folder.
 	d.pushes(map[string]push.Fate{})
 	d.Must(os.RemoveAll(d.State))
 	d.pushes(map[string]push.Fate{})
@@ -52,7 +52,7 @@ func TestPushBranches(t *testing.T) {
 	if diff := difftest.Diff(map[string]string{name: base + theirs + ours + more}, d.there()); diff != "" {
 		t.Fatal(diff)
 	}
-	// And diverges again.
+	// The log diverges again.
 	again := entry("eeee0002", "eeee0001", "again")
 	d.append(file(a), again)
 	last := entry("aaaa0005", "aaaa0004", "last")
@@ -63,7 +63,7 @@ func TestPushBranches(t *testing.T) {
 	}
 }
 
-// An id that occurs in both new parts, or a copy that was replaced elsewhere, makes a fork.
+// An id that occurs in both new parts, or a copy that was replaced elsewhere, results in a fork.
 func TestPushForks(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -89,7 +89,7 @@ func TestPushForks(t *testing.T) {
 	d.pushes(map[string]push.Fate{})
 }
 
-// In a linear family there are no branches.
+// A linear family has no branches.
 func TestPushForksLinear(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -126,7 +126,7 @@ func TestPushForksLinear(t *testing.T) {
 	d.pushes(map[string]push.Fate{})
 }
 
-// Where every log has the same name, a fork is in a folder of its own.
+// If all logs have the same file name, a fork is in a folder of its own.
 func TestPushForksFolder(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/push"
 )
 
-// Files of a session's folder go with it; logs that are empty, that are no lines, or that the agent compressed, too.
+// Files of a session's folder are copied with it. Logs that are empty, that do not consist of lines, or that the agent compressed, are
+// copied, too.
 func TestPushFamilies(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -35,14 +36,14 @@ func TestPushFamilies(t *testing.T) {
 	if diff := difftest.Diff(want, d.there()); diff != "" {
 		t.Fatal(diff)
 	}
-	// Codex compresses its old sessions: it is the same log.
+	// Codex compresses its old sessions. The compressed log counts as the same log.
 	e, err := zstd.NewWriter(nil)
 	d.Must(err)
 	d.Put(codex+".zst", string(e.EncodeAll([]byte(rollout), nil)))
 	d.Must(os.Remove(d.At(codex)))
 	d.pushes(map[string]push.Fate{})
 	d.pulls(map[string]push.Fate{})
-	// A text is redacted as one.
+	// A text is redacted as a whole.
 	d.push(push.PushOptions{Redact: true})
 	want[origin+"/claude/-garden/"+id+"/tool-results/x.txt"] = strings.Replace(long, key, "[redacted: aws access key]", 1)
 	if diff := difftest.Diff(want, d.there()); diff != "" {
@@ -52,7 +53,7 @@ func TestPushFamilies(t *testing.T) {
 	o := d.beside(t)
 	o.pull(push.PullOptions{Origins: []string{"laptop"}})
 	o.holds(o.At("pulled/"+origin+"/claude/projects/-garden/"+id+"/tool-results/x.txt"), long)
-	// All of a source is gone: its folder may be missing.
+	// All logs of a source are gone, so its folder may be missing.
 	d.log(a, 1)
 	d.push(push.PushOptions{})
 	d.Must(os.RemoveAll(d.At(".omp")))

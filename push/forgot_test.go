@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/push"
 )
 
-// forgetting runs a step and then forgets its watermarks: it was killed before it had noted what it did.
+// forgetting runs a step and then discards its watermarks, as if the step was killed before it stored them.
 func (d *desk) forgetting(step func()) {
 	d.Helper()
 	dir := d.State + "/push"
@@ -21,7 +21,7 @@ func (d *desk) forgetting(step func()) {
 	d.Must(os.Rename(before, dir))
 }
 
-// A pull that was killed before it noted what it had brought is known by what is here: nothing is copied twice, and nothing is forked.
+// A pull that was killed before it stored its watermark is recognized by the content here: nothing is copied twice, and nothing is forked.
 func TestPullForgotten(t *testing.T) {
 	t.Parallel()
 	theirs := entry("eeee0001", "aaaa0002", "theirs") + entry("eeee0002", "eeee0001", "more of theirs")
@@ -63,7 +63,7 @@ func TestPullForgotten(t *testing.T) {
 	}
 }
 
-// The same holds for a pull that brought a branch.
+// The same holds for a pull of a branch.
 func TestPullForgottenBranch(t *testing.T) {
 	t.Parallel()
 	ours, theirs := entry("aaaa0003", "aaaa0002", "ours"), entry("eeee0001", "aaaa0002", "theirs")

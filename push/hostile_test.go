@@ -50,7 +50,7 @@ func (l *lying) Open(ctx context.Context, at backend.Log) (backend.Reader, error
 	return backend.OpenLog(ctx, l.archive, at)
 }
 
-// An archive decides nothing but the names of sessions and of files in their folders: no other file is written, wherever it would be.
+// An archive determines only the names of sessions and of files in their folders: no other file is written, wherever it would be.
 func TestPullHostileNames(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -106,7 +106,7 @@ func TestPullHostileNames(t *testing.T) {
 	}
 }
 
-// files gives the files below a folder and beside it.
+// files returns the files below a folder and next to it.
 func files(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Dir(dir), func(at string, e fs.DirEntry, err error) error {
@@ -125,7 +125,7 @@ func files(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// Marks come from the archive, too: no mark ends the program, takes bytes of the log here away, or brings it what the copy does not have.
+// Marks come from the archive, too: no mark stops the program, removes bytes from the log here, or adds bytes that the copy does not have.
 func TestHostileMarks(t *testing.T) {
 	t.Parallel()
 	nothing := sha256.Sum256(nil)

@@ -56,7 +56,7 @@ func childPush(args string) error {
 	return err
 }
 
-// A push or pull that is killed at any moment goes on where it was: the copies are equal, and nothing is there twice.
+// A push or pull that is killed at any moment continues where it was: the copies are equal, and nothing is there twice.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).Database(t, "kill")
@@ -98,8 +98,8 @@ func TestKill(t *testing.T) {
 		d.Must(err)
 		switch fates[filepath.Base(path)] {
 		case push.Forked, push.Ahead:
-			// A pull was killed before it had noted what it brought, and then the log was replaced there: the copy may have been changed here, so
-			// both stay. Nothing is missing.
+			// A pull was killed before it stored its watermark, and then the log was replaced in the archive. The local copy may have been
+			// changed, so both are kept, and nothing is missing.
 			for line := range strings.Lines(string(want)) {
 				if !all[line] && !strings.Contains(line, `"type":"session"`) { // a fork has another header
 					t.Errorf("%s is %s, and no copy has %.200s", path, fates[filepath.Base(path)], line)
@@ -111,7 +111,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// lines gives the lines of all logs of a folder.
+// lines returns the lines of all logs in a folder.
 func lines(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
@@ -131,7 +131,7 @@ func lines(t *testing.T, dir string) map[string]bool {
 	return all
 }
 
-// breaking is an archive whose nth mutation fails: before it is done, or after.
+// breaking is an archive whose nth mutation fails, either before or after it was done.
 type breaking struct {
 	archive
 	mu    sync.Mutex
@@ -164,7 +164,7 @@ func (b *breaking) Overwrite(ctx context.Context, at backend.Log, mark string, c
 	return b.do(func() (backend.Log, error) { return b.archive.Overwrite(ctx, at, mark, content) })
 }
 
-// A step that failed, or whose outcome is unknown, is done once: the next push finds out.
+// A step that failed, or whose outcome is unknown, takes effect once: the next push finds out.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, redact := range []bool{false, true} {
@@ -189,7 +189,7 @@ func TestFaults(t *testing.T) {
 					broken.left = 0
 					d.push(push.PushOptions{Redact: redact})
 					if redact {
-						d.AppendPlain(pathB, "\n") // it waits for the end of the line
+						d.AppendPlain(pathB, "\n") // the push waits for the end of the line
 						d.push(push.PushOptions{Redact: redact})
 					}
 					d.equal()
@@ -202,7 +202,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What is wrong with one log or one source does not stop the rest.
+// A problem with one log or one source does not stop the rest.
 func TestOneBadLog(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

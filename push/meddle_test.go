@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/push"
 )
 
-// meddling is an archive in which another machine writes just before the first step.
+// meddling is an archive in which another machine writes just before the first step of a push.
 type meddling struct {
 	archive
 	once   sync.Once
@@ -26,7 +26,7 @@ func (m *meddling) Extend(ctx context.Context, at backend.Log, mark string, cont
 	return m.archive.Extend(ctx, at, mark, content)
 }
 
-// What another machine writes during a push is not lost: the log is looked at again.
+// What another machine writes during a push is not lost: the push tries the log again.
 func TestPushBesideAnother(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -44,7 +44,7 @@ func TestPushBesideAnother(t *testing.T) {
 	}
 }
 
-// Two machines that push at once, or a second process of one, copy each log once.
+// Two machines that push at the same time, or a second process on one, copy each log once.
 func TestPushTwice(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -68,7 +68,7 @@ func TestPushTwice(t *testing.T) {
 	d.equal()
 }
 
-// A push that is under way, such as one that watches, does not know what another process pulls. It does not send that back.
+// A push in progress, such as one that watches, does not know what another process pulls. It must not send that back.
 func TestPushBesidePull(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -93,7 +93,7 @@ func TestPushBesidePull(t *testing.T) {
 	d.pulls(map[string]push.Fate{})
 }
 
-// beforeOp is a file system on which another program acts before the nth look at a file.
+// beforeOp is a file system in which another program acts before the nth access to a file.
 type beforeOp struct {
 	durable.FS
 	path string
@@ -122,7 +122,7 @@ func (f *beforeOp) Stat(name string) (durable.Info, error) {
 	return f.FS.Stat(name)
 }
 
-// What is written to a pulled log while its copy was replaced, and is pulled again, is not lost.
+// What is written to a pulled log while its copy was replaced, and pulled again, is not lost.
 func TestPullReplacedBesideWriter(t *testing.T) {
 	t.Parallel()
 	theirs := entry("eeee0001", "aaaa0002", "written meanwhile")

@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/push"
 )
 
-// newCrushDesk makes a machine with two projects of Crush, each with a session that is named after it.
+// newCrushDesk returns a machine with two projects of Crush, each with a session that is named after it.
 func newCrushDesk(t *testing.T) *desk {
 	d := newDesk(t)
 	d.Databases = []backend.Driver{crush.Driver()}
@@ -33,7 +33,7 @@ func newCrushDesk(t *testing.T) *desk {
 	return d
 }
 
-// deletes fails the test unless a push with deletions does that.
+// deletes expects the outcome of a push with deletions.
 func (d *desk) deletes(want map[string]push.Fate) {
 	d.Helper()
 	got, _ := d.push(push.PushOptions{Deletions: true})
@@ -55,7 +55,7 @@ func TestPushUnmounted(t *testing.T) {
 	d.deletes(map[string]push.Fate{})
 }
 
-// A log whose copy was removed by deletions is copied again if it is back as it was.
+// A log whose copy was removed by deletions is copied again if it is back unchanged.
 func TestPushBack(t *testing.T) {
 	t.Parallel()
 	d := newCrushDesk(t)
@@ -73,7 +73,7 @@ func TestPushBack(t *testing.T) {
 	register(both)
 	d.pushes(map[string]push.Fate{"orchard.jsonl": push.Created})
 	d.pushes(map[string]push.Fate{})
-	// The same while one program watches, before it lists the archive again.
+	// The same holds for a program that watches, before it lists the archive again.
 	reports, ended := make(chan push.Report, 100), make(chan error)
 	ctx, stop := context.WithCancel(t.Context())
 	c := d.copier()

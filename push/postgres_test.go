@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/push"
 )
 
-// What holds in memory holds in a database: an empty archive gets its identity with the first push, and nothing travels twice.
+// What holds in memory holds in a database: an empty archive gets its identity with the first push, and nothing is sent twice.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).Database(t, "push")
@@ -26,7 +26,7 @@ func TestPostgres(t *testing.T) {
 	d.append(file(a), theirs)
 	d.AppendPlain(pathA, ours)
 	d.pushes(map[string]push.Fate{file(a): push.Branched})
-	d.pulls(map[string]push.Fate{file(a): push.Withheld}) // the last line may be about to go on
+	d.pulls(map[string]push.Fate{file(a): push.Withheld}) // the last line may still be being written
 	old := time.Now().Add(-time.Minute)
 	d.Must(os.Chtimes(pathA, old, old))
 	d.pulls(map[string]push.Fate{file(a): push.Extended})

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/push"
 )
 
-// pull pulls, and gives what became of the logs by the last part of their names.
+// pull pulls, and returns the fates of the logs by the last part of their names.
 func (d *desk) pull(opt push.PullOptions) map[string]push.Fate {
 	d.Helper()
 	fates := map[string]push.Fate{}
@@ -23,7 +23,7 @@ func (d *desk) pull(opt push.PullOptions) map[string]push.Fate {
 	return fates
 }
 
-// pulls fails the test unless a pull of the machine's own logs does that.
+// pulls expects the outcome of a pull of the machine's own logs.
 func (d *desk) pulls(want map[string]push.Fate) {
 	d.Helper()
 	if diff := difftest.Diff(want, d.pull(push.PullOptions{})); diff != "" {
@@ -31,7 +31,7 @@ func (d *desk) pulls(want map[string]push.Fate) {
 	}
 }
 
-// holds fails the test unless a file holds that.
+// holds expects the content of a file.
 func (d *desk) holds(path, want string) {
 	d.Helper()
 	got, err := os.ReadFile(path)
@@ -41,14 +41,14 @@ func (d *desk) holds(path, want string) {
 	}
 }
 
-// beside gives another machine with the same archive.
+// beside returns another machine with the same archive.
 func (d *desk) beside(t *testing.T) *desk {
 	o := newDesk(t)
 	o.origin, o.archive = "desktop-00c0ffee", d.archive
 	return o
 }
 
-// Logs of this machine come back to where they were, torn last lines and blobs included.
+// Logs of this machine are restored in their places, including torn last lines and blobs.
 func TestPullBack(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -59,10 +59,10 @@ func TestPullBack(t *testing.T) {
 	d.log(b, 1)
 	d.push(push.PushOptions{})
 	d.pulls(map[string]push.Fate{})
-	// Removed here: it stays removed, whatever the archive has.
+	// A log that was removed here stays removed, whatever the archive has.
 	d.Must(os.Remove(pathA))
 	d.pulls(map[string]push.Fate{})
-	// On a new disk all comes back.
+	// On a new disk, everything is restored.
 	d.Must(os.RemoveAll(d.State))
 	d.Must(os.RemoveAll(d.At(".omp")))
 	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Created, file(b): push.Created}, d.pull(push.PullOptions{DryRun: true})); diff != "" || d.Exists(pathA) {
@@ -77,7 +77,7 @@ func TestPullBack(t *testing.T) {
 	d.pushes(map[string]push.Fate{})
 }
 
-// What was written elsewhere comes here, and does not go back.
+// What was written elsewhere is pulled, and not pushed back.
 func TestPullAhead(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -93,7 +93,7 @@ func TestPullAhead(t *testing.T) {
 	d.pulls(map[string]push.Fate{file(a): push.Ahead})
 	d.pushes(map[string]push.Fate{file(a): push.Extended})
 	d.equal()
-	// Without a state folder it is the same.
+	// The same holds without a state folder.
 	d.append(file(a), entry("eeee0002", "aaaa0003", "theirs"))
 	d.Must(os.RemoveAll(d.State))
 	d.pulls(map[string]push.Fate{file(a): push.Extended})
@@ -112,7 +112,7 @@ func (d *desk) copies(order string) {
 	}
 }
 
-// Both directions make the same branches of a log that has diverged, in any order, and go on from there.
+// Both directions make the same branches of a log that has diverged, in any order, and continue from there.
 func TestDivergedBothWays(t *testing.T) {
 	t.Parallel()
 	ours, theirs := entry("aaaa0003", "aaaa0002", "ours"), entry("eeee0001", "aaaa0002", "theirs")
@@ -157,14 +157,14 @@ func TestForkedBothWays(t *testing.T) {
 			if n := len(d.there()); n != 2 {
 				t.Errorf("%d logs in the archive", n)
 			}
-			d.equal() // the fork is here and there
+			d.equal() // the fork is both here and there
 			d.pushes(map[string]push.Fate{})
 			d.pulls(map[string]push.Fate{})
 		})
 	}
 }
 
-// A copy that goes on in the archive after it was pulled as a fork goes on here too: in the fork, or if that was continued here in a fork of
+// A copy that grows in the archive after it was pulled as a fork also grows here: in the fork or, if that was continued here, in a fork of
 // its own.
 func TestForkGoesOn(t *testing.T) {
 	t.Parallel()
@@ -191,7 +191,7 @@ func TestForkGoesOn(t *testing.T) {
 	}
 }
 
-// Logs of other machines go into a folder of their own, with their blobs, and are kept up to date.
+// Logs of other machines are pulled into a folder of their own, with their blobs, and are kept up to date.
 func TestPullOthers(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -240,7 +240,7 @@ func TestPullOthers(t *testing.T) {
 	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Created}, o.pull(push.PullOptions{Origins: []string{"*"}, Into: o.At("into")})); diff != "" {
 		t.Fatal(diff)
 	}
-	// A tombstone moves it to the trash, on request.
+	// On request, a tombstone moves the log to the trash.
 	d.Must(os.Remove(pathA))
 	d.push(push.PushOptions{Deletions: true})
 	if got := o.pull(push.PullOptions{Origins: []string{"*"}}); len(got) != 0 || !o.Exists(pulled) {
@@ -254,7 +254,7 @@ func TestPullOthers(t *testing.T) {
 	}
 }
 
-// Each machine that is pulled gets a folder of blobs of its own, also for a blob that logs of several refer to.
+// Each machine whose logs are pulled gets a folder of blobs of its own, even for a blob that logs of several machines refer to.
 func TestPullBlobOfTwo(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -278,7 +278,7 @@ func TestPullBlobOfTwo(t *testing.T) {
 	}
 }
 
-// A pull that was interrupted between two stretches of the copy, or within one, goes on there.
+// A pull that was interrupted between two spans of the copy, or within one, continues there.
 func TestPullStretches(t *testing.T) {
 	t.Parallel()
 	ours, theirs, again := entry("aaaa0003", "aaaa0002", "ours"), entry("eeee0001", "aaaa0002", "theirs"), entry("eeee0002", "eeee0001", "again")
@@ -311,7 +311,7 @@ func TestPullForkBlobs(t *testing.T) {
 	}
 }
 
-// A redacted copy is never pulled into its origin, but other machines have it.
+// A redacted copy is never pulled to its origin, but to other machines.
 func TestPullRedacted(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -32,17 +32,17 @@ type desk struct {
 	*world.World
 	archive archive
 	origin  string
-	step    int // of the Copier
+	step    int // Options.Step
 }
 
-// archive is what a place for copies can do.
+// archive has the interfaces of an archive.
 type archive interface {
 	backend.Backend
 	backend.Mirror
 	blob.Keeper
 }
 
-// newDesk makes a machine with an archive in memory.
+// newDesk returns a machine with an archive in memory.
 func newDesk(t *testing.T) *desk { return newDeskAt(t, memory.ArchiveDriver("mem"), "mem://team") }
 
 func newDeskAt(t *testing.T, driver backend.Driver, url string) *desk {
@@ -55,7 +55,7 @@ func newDeskAt(t *testing.T, driver backend.Driver, url string) *desk {
 	return d
 }
 
-// copier gives a Copier as a new process would have it.
+// copier returns a Copier, like a new process would have.
 func (d *desk) copier() *push.Copier {
 	m := d.Machine()
 	d.Cleanup(func() { m.Close() })
@@ -68,7 +68,7 @@ func (d *desk) copier() *push.Copier {
 // target is the archive.
 func (d *desk) target() push.Target { return push.Target{Backend: d.archive, Shown: "mem://team"} }
 
-// push pushes, and gives what became of the logs by the last part of their names.
+// push pushes, and returns the fates of the logs by the last part of their names.
 func (d *desk) push(opt push.PushOptions) (map[string]push.Fate, push.Report) {
 	d.Helper()
 	fates := map[string]push.Fate{}
@@ -78,7 +78,7 @@ func (d *desk) push(opt push.PushOptions) (map[string]push.Fate, push.Report) {
 	return fates, r
 }
 
-// noting gives a function that notes what becomes of each log.
+// noting returns a function that notes the fate of each log.
 func (d *desk) noting(fates map[string]push.Fate) func(push.Event) {
 	return func(e push.Event) {
 		fates[path.Base(e.Name)] = e.Fate
@@ -88,7 +88,7 @@ func (d *desk) noting(fates map[string]push.Fate) func(push.Event) {
 	}
 }
 
-// fine fails the test unless all went well.
+// fine fails the test unless everything succeeded.
 func (d *desk) fine(r push.Report, err error) {
 	d.Helper()
 	d.Must(err)
@@ -97,7 +97,7 @@ func (d *desk) fine(r push.Report, err error) {
 	}
 }
 
-// pushes fails the test unless a push does that.
+// pushes expects the outcome of a push.
 func (d *desk) pushes(want map[string]push.Fate) push.Report {
 	d.Helper()
 	got, r := d.push(push.PushOptions{})
@@ -107,7 +107,7 @@ func (d *desk) pushes(want map[string]push.Fate) push.Report {
 	return r
 }
 
-// there gives the logs of the archive.
+// there returns the logs of the archive.
 func (d *desk) there() map[string]string {
 	d.Helper()
 	all := map[string]string{}
@@ -140,7 +140,7 @@ func (d *desk) equal() {
 	}
 }
 
-// log makes a session of omp with a prompt and n answers.
+// log writes a session of omp with a prompt and n answers.
 func (d *desk) log(id string, n int) (path string) {
 	d.Helper()
 	return d.Put(garden+"2026-02-16T10-00-00-000Z_"+id+".jsonl", text(d.CWD, id, n))
@@ -162,7 +162,7 @@ func parentOf(id string, i int) string {
 	return fmt.Sprintf("%s%04d", id[:4], i-1)
 }
 
-// entry makes a record of omp.
+// entry returns a record of omp.
 func entry(id, parent, said string) string {
 	p := "null"
 	if parent != "" {
@@ -175,7 +175,7 @@ const a, b = "aaaa1111-0000-4000-8000-000000000001", "bbbb1111-0000-4000-8000-00
 
 func file(id string) string { return "2026-02-16T10-00-00-000Z_" + id + ".jsonl" }
 
-// Only what is new travels, and the copies are equal byte for byte, torn last lines included.
+// Only new bytes are sent, and the copies are equal byte for byte, including torn last lines.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -197,16 +197,16 @@ func TestPush(t *testing.T) {
 	d.AppendPlain(pathA, `age"}`+"\n")
 	d.pushes(map[string]push.Fate{file(a): push.Extended})
 	d.equal()
-	// Rewritten at its origin: it replaces its copy.
+	// A log that was rewritten at its origin replaces its copy.
 	d.log(a, 1)
 	d.pushes(map[string]push.Fate{file(a): push.Replaced})
 	d.equal()
-	// Another file with the same bytes and more has only grown.
+	// Another file that begins with the same bytes counts as grown.
 	d.Must(os.Remove(pathA))
 	d.log(a, 2)
 	d.pushes(map[string]push.Fate{file(a): push.Extended})
 	d.equal()
-	// A header that is edited in place.
+	// Here a header is edited in place.
 	content, err := os.ReadFile(pathA)
 	d.Must(err)
 	d.Must(os.WriteFile(pathA, []byte(strings.Replace(string(content), `10:00:00.000Z`, `10:00:00.001Z`, 1)+entry("aaaa0009", "aaaa0000", "x")), 0o600))
@@ -214,7 +214,7 @@ func TestPush(t *testing.T) {
 	d.equal()
 }
 
-// Watermarks that are lost are rebuilt from the marks of the copies, without sending anything again.
+// Lost watermarks are rebuilt from the marks of the copies, without sending anything again.
 func TestPushWithoutState(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -243,7 +243,7 @@ func TestPushWithoutState(t *testing.T) {
 	d.equal()
 }
 
-// An old state folder does not make a push send what the archive has.
+// With an old state folder, a push does not send what the archive already has.
 func TestPushWithOldState(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -263,7 +263,7 @@ func TestPushWithOldState(t *testing.T) {
 	d.equal()
 }
 
-// A filter leaves logs out, and another one does not start over.
+// A filter excludes logs, and a push with another filter does not start over.
 func TestPushFilters(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -294,7 +294,7 @@ func TestPushFilters(t *testing.T) {
 	}
 }
 
-// A dry run tells, and changes nothing.
+// A dry run reports what it would do, and changes nothing.
 func TestPushDry(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -315,7 +315,7 @@ func TestPushDry(t *testing.T) {
 	}
 }
 
-// Deletions travel on request only, and never take what was written elsewhere with them.
+// Deletions are passed on only on request, and never remove what was written elsewhere.
 func TestPushDeletions(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -331,17 +331,17 @@ func TestPushDeletions(t *testing.T) {
 		t.Fatal(diff)
 	}
 	d.equal()
-	// It comes back if it comes back here.
+	// A copy comes back when its log does.
 	d.log(a, 3)
 	d.pushes(map[string]push.Fate{file(a): push.Created})
 	d.equal()
-	// Written elsewhere since.
+	// The copy was written to elsewhere since.
 	d.append(file(b), entry("eeee0001", "bbbb0001", "elsewhere"))
 	d.Must(os.Remove(pathB))
 	if got, _ = d.push(push.PushOptions{Deletions: true}); got[file(b)] != push.Withheld || len(d.there()) != 2 {
 		t.Errorf("%v, and the archive has %d logs", got, len(d.there()))
 	}
-	// Removed in the archive: it is not pushed again before it changes.
+	// After it was removed in the archive, it is not pushed again until it changes.
 	at, err := d.archive.Stat(d.Context(), origin+"/omp/-garden/"+file(a))
 	d.Must(err)
 	d.Must(d.archive.Remove(d.Context(), at))
@@ -359,7 +359,7 @@ func (d *desk) append(name string, records ...string) {
 	}
 }
 
-// Blobs go before the records that refer to them, each once.
+// Blobs are sent before the records that refer to them, each once.
 func TestPushBlobs(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -385,7 +385,7 @@ func TestPushBlobs(t *testing.T) {
 	}
 }
 
-// lateBlobs is an archive that takes a while to keep a blob, and refuses a log that names one it does not have.
+// lateBlobs is an archive that takes a while to store a blob, and refuses a log that refers to a blob it does not have.
 type lateBlobs struct{ archive }
 
 func (l *lateBlobs) Blobs(name string) blob.Store { return lateStore{l.archive.Blobs(name)} }
@@ -410,7 +410,7 @@ func (s lateStore) Put(ctx context.Context, content []byte) (blob.Ref, error) {
 	return s.Store.Put(ctx, content)
 }
 
-// Logs that are copied at the same time, and refer to the same blob, wait for it.
+// Logs that are copied at the same time and refer to the same blob wait for it.
 func TestPushSharedBlob(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -428,7 +428,7 @@ func TestPushSharedBlob(t *testing.T) {
 	}
 }
 
-// A blob that is missing where one source keeps its blobs is looked for where another one does.
+// A blob that is missing in one source's folder of blobs is searched for in those of others.
 func TestPushBlobOfTwo(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/push"
 )
 
-// A redacted copy has a record for each record, without the secrets of that record, and is extended like an exact one.
+// A redacted copy has a record for each record, without the secrets in that record, and is extended like an exact one.
 func TestPushRedacted(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -37,7 +37,7 @@ func TestPushRedacted(t *testing.T) {
 	if diff := difftest.Diff(want, redacted()); diff != "" {
 		t.Fatal(diff)
 	}
-	// Half a line waits: it may be half a key.
+	// Half a line waits, because it may have half a key.
 	d.AppendPlain(pathA, `{"type":"custom","key":"`+key[:12])
 	if diff := difftest.Diff(want, redacted()); diff != "" {
 		t.Fatal(diff)
@@ -47,7 +47,7 @@ func TestPushRedacted(t *testing.T) {
 	if diff := difftest.Diff(want, redacted()); diff != "" {
 		t.Fatal(diff)
 	}
-	// If it stays, nothing of it is sent but that it is there; and once it is whole, the copy is made again.
+	// If the half line stays, only the fact that it exists is sent; once it is whole, the copy is made again.
 	d.AppendPlain(pathA, `{"key":"`+key[:12])
 	old := time.Now().Add(-time.Hour)
 	d.Must(os.Chtimes(pathA, old, old))
@@ -67,7 +67,7 @@ func TestPushRedacted(t *testing.T) {
 	if _, r := d.push(push.PushOptions{Redact: true}); r.Logs[push.Unchanged] != 1 || r.Bytes != 0 {
 		t.Errorf("%+v; want r.Logs[push.Unchanged] == 1, r.Bytes == 0", r)
 	}
-	// The copy is exact if that is wanted, and redacted again.
+	// The copy becomes exact on request, and redacted again.
 	d.pushes(map[string]push.Fate{file(a): push.Replaced})
 	d.equal()
 	if diff := difftest.Diff(want, redacted()); diff != "" {
@@ -89,7 +89,7 @@ func TestRedactedMark(t *testing.T) {
 	}
 }
 
-// Images travel as they are; any other blob with a secret stays here.
+// Images are sent unchanged; any other blob with a secret is not sent.
 func TestPushRedactedBlobs(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -108,8 +108,8 @@ func TestPushRedactedBlobs(t *testing.T) {
 	}
 }
 
-// What was written elsewhere to a redacted copy of a format without branches becomes a session of its own. It has the redacted
-// records, too, so it is not pulled into the machine that they come from.
+// What was written elsewhere to a redacted copy of a format without branches becomes a session of its own. It includes the redacted
+// records, so it is not pulled to the machine that they come from.
 func TestRedactedFork(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -131,8 +131,8 @@ func TestRedactedFork(t *testing.T) {
 	}
 }
 
-// A copy with branches from elsewhere that were never pulled keeps them in a session of its own when it has to be made again: with
-// other rules about secrets, or because its original was rewritten.
+// A copy may have branches from elsewhere that were never pulled. If the copy must be made again, because of other redaction rules or
+// because its original was rewritten, the branches are kept in a session of its own.
 func TestReplacedCopyKeepsBranches(t *testing.T) {
 	t.Parallel()
 	for _, rewritten := range []bool{false, true} {
@@ -165,7 +165,7 @@ func TestReplacedCopyKeepsBranches(t *testing.T) {
 	}
 }
 
-// A file that is no log of lines is redacted as one text, however it travels: a key may go over many lines.
+// A file that does not consist of lines is redacted as one text, however it is sent: a key may span several lines.
 func TestRedactedFile(t *testing.T) {
 	t.Parallel()
 	const id = "3f9a2c1b-0000-4000-8000-000000000001"

@@ -18,7 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// served starts a server over TLS with an archive, and gives its driver and address.
+// served starts a server over TLS with an archive, and returns its driver and address.
 func served(t *testing.T, archive backend.Backend, write bool) (backend.Driver, string) {
 	t.Helper()
 	home := t.TempDir()
@@ -44,7 +44,7 @@ func served(t *testing.T, archive backend.Backend, write bool) (backend.Driver, 
 	return remote.Drivers(remote.Options{Roots: roots, Token: func(string) (string, error) { return token, nil }})[0], web.URL
 }
 
-// Over https it is the same.
+// Pushing over https works the same.
 func TestRemote(t *testing.T) {
 	t.Parallel()
 	driver, url := served(t, memory.New(), true)
@@ -83,7 +83,7 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// A server that takes nothing fails the push as a whole, also if other logs are unchanged.
+// A server that accepts nothing makes the whole push fail, even if other logs are unchanged.
 func TestRemoteReadOnly(t *testing.T) {
 	t.Parallel()
 	team := memory.New()

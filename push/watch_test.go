@@ -54,7 +54,7 @@ func TestWatch(t *testing.T) {
 	next(push.Extended)
 	d.equal()
 	d.log(b, 1)
-	next(push.Created, push.Extended) // a pass may have found it empty
+	next(push.Created, push.Extended) // a pass may have found the log empty
 	d.equal()
 	broken.mu.Lock()
 	broken.left = 1
@@ -77,7 +77,7 @@ func (m mute) Watch(told func(string, error)) (io.Closer, error) {
 	return io.NopCloser(nil), nil
 }
 
-// Logs are looked at every two seconds, and not once a minute, if their backend does not tell of changes any more.
+// If their backend no longer reports changes, logs are checked every two seconds and not once a minute.
 func TestWatchWithoutHints(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -119,14 +119,14 @@ func (s slow) Extend(ctx context.Context, at backend.Log, mark string, content i
 	return s.archive.Extend(ctx, at, mark, content)
 }
 
-// How long a push takes does not delay the next one: only what it costs to look at the logs does.
+// The duration of a push does not delay the next one: only the cost of checking the logs does.
 func TestWatchSlowArchive(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	path := d.log(a, 1)
 	ctx, stop := context.WithCancel(d.Context())
 	pushed, ended := make(chan bool, 100), make(chan error)
-	var longest atomic.Int64 // that a pass waits after a hint; the others are fixed times
+	var longest atomic.Int64 // the longest wait of a pass after a hint; the other waits are fixed times
 	go func() {
 		ended <- d.copier().Watch(ctx, push.Target{Backend: slow{d.archive}, Shown: "mem://team"}, push.PushOptions{}, push.Watching{
 			Told: func(push.Report, error) { pushed <- true },
@@ -148,7 +148,7 @@ func TestWatchSlowArchive(t *testing.T) {
 	}
 }
 
-// picky is an archive that does not take one of the logs. It counts how often it was asked to.
+// picky is an archive that refuses one of the logs, and counts how often it was asked to accept it.
 type picky struct {
 	archive
 	name  string
@@ -163,7 +163,7 @@ func (p *picky) Overwrite(ctx context.Context, at backend.Log, mark string, cont
 	return p.archive.Overwrite(ctx, at, mark, content)
 }
 
-// A log that the archive does not take, in one pass after the other, does not make it one that takes none.
+// If the archive refuses the same log in one pass after the other, it does not count as an archive that refuses all logs.
 func TestWatchForbidden(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

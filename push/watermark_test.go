@@ -9,8 +9,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// A line of the file says the same about a settled log whether it is decoded or not, and lines that are no watermarks are left
-// out: the one before them counts.
+// A line of the file yields the same for a settled log whether it is decoded completely or not. A line that is not a watermark is ignored:
+// the line before it counts.
 func TestWatermarkBrief(t *testing.T) {
 	t.Parallel()
 	dir, cwd := t.TempDir(), "/work"

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
-// Every fixture of every dialect has a plan, and what is not damaged is not changed.
+// Every fixture of every dialect has a repair plan, and an undamaged log is not changed.
 func TestRepairFixtures(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -46,7 +46,7 @@ func TestRepairFixtures(t *testing.T) {
 		for _, p := range before.Tree.Problems() {
 			switch p.Kind {
 			case session.ProblemOrphan, session.ProblemLabelTarget, session.ProblemLeafTarget, session.ProblemField:
-				// What its program does not find is damage where the dialect can mend it.
+				// If the dialect can mend what its program does not find, that counts as damage.
 				_, mends := before.Tree.Codec().EntryCodec.(dialect.Mender)
 				damaged = damaged || mends
 			default:

@@ -52,7 +52,7 @@ func (b *bench) open(path string) *logtree.Log {
 
 const header = `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work"}`
 
-// m is a message: m("b", "a") answers a.
+// m returns a message: m("b", "a") answers a.
 func m(id, parent string) string {
 	if parent != "null" {
 		parent = `"` + parent + `"`
@@ -207,7 +207,7 @@ func TestRepairMuchDamage(t *testing.T) {
 	}
 }
 
-// Version 1 counts records: taking one out would make a compaction mean another.
+// Version 1 refers to records by number: removing one would make a compaction refer to another record.
 func TestRepairOldVersion(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -243,7 +243,7 @@ func TestRepairOldVersion(t *testing.T) {
 	}
 }
 
-// replacing fails when it has replaced a log, as on a disk that cannot sync, or after cancel was called.
+// replacing fails after it has replaced a log, as on a disk that cannot sync, or after it has called cancel.
 type replacing struct {
 	backend.Backend
 	done   bool
@@ -258,7 +258,7 @@ func (b replacing) Replace(ctx context.Context, at backend.Log, records ...[]byt
 	return now, errors.Join(err, errors.New("input/output error"))
 }
 
-// A backup stays if the log was replaced, whatever went wrong afterwards, and only then.
+// A backup stays if and only if the log was replaced, whatever went wrong afterwards.
 func TestRepairFails(t *testing.T) {
 	t.Parallel()
 	for _, done := range []bool{false, true} {

@@ -21,7 +21,7 @@ import (
 // content is that of a picture, large enough for a blob.
 func content(n int) []byte { return []byte(strings.Repeat(fmt.Sprintf("picture %d ", n), 200)) }
 
-// keep puts a blob.
+// keep stores a blob.
 func (y *yard) keep(content []byte) blob.Ref {
 	y.Helper()
 	ref, err := blob.NewDir(y.blobs).Put(y.Context(), content)
@@ -47,7 +47,7 @@ func (y *yard) age() {
 	}
 }
 
-// deep makes a folder below another one, with a path too long for anyone to read it.
+// deep makes a folder below another one, with a path that is too long to be read.
 func (y *yard) deep(below string) {
 	y.Helper()
 	at, err := os.OpenRoot(y.At(below))
@@ -90,7 +90,7 @@ func TestGC(t *testing.T) {
 	create(store.CreateOptions{Dir: y.At("elsewhere/deep")})
 	_, err := y.bin.Put(t.Context(), create(store.CreateOptions{}))
 	y.Must(err)
-	// Files beside a session count whatever their names, and so does a folder that only a terminal knows.
+	// Files next to a session count whatever their names are, and so does a folder that only a terminal knows.
 	for i, name := range []string{"x.jsonl.v1.bak", "x.jsonl.torn-20260101T000000.000Z", "x.jsonl.unreadable-20260101T000000.000Z", "x.jsonl.repair-1.bak"} {
 		ref := y.keep(content(100 + i))
 		refs = append(refs, ref)
@@ -124,7 +124,7 @@ func TestGC(t *testing.T) {
 	}
 }
 
-// What cannot be read, or is not where it was, may refer to any blob.
+// Anything that cannot be read, or is no longer where it was, may refer to any blob.
 func TestGCRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		damage func(y *yard)
@@ -184,7 +184,7 @@ func TestGCRefuses(t *testing.T) {
 	}
 }
 
-// A place where something cannot be read can be forgotten. What can be read there counts all the same.
+// A place that cannot be read completely can be forgotten. What can be read there still counts.
 func TestGCForgetsWhatCannotBeRead(t *testing.T) {
 	for name, damage := range map[string]func(y *yard){
 		"a link leads nowhere": func(y *yard) { y.Must(os.Symlink(y.At("unmounted"), y.At("scratch/link"))) },
@@ -233,7 +233,7 @@ func TestGCLooksEverywhere(t *testing.T) {
 	}
 }
 
-// Sessions that a place had at the last collection are remembered: if all of them are gone, nothing is removed.
+// The sessions that a place had at the last collection are remembered: if all of them are gone, nothing is removed.
 func TestGCRemembers(t *testing.T) {
 	y := newYard(t)
 	y.Old(".omp/agent/sessions/-work/s.jsonl", header+"\n")
@@ -247,7 +247,7 @@ func TestGCRemembers(t *testing.T) {
 	if r := y.gc(trash.GCOptions{Apply: true}); r.Applied || len(r.Missing) != 1 {
 		t.Errorf("another disk: %+v", r)
 	}
-	// Forgotten or not, what is there counts.
+	// References count even in a forgotten place.
 	used := y.keep([]byte("in use"))
 	y.Old(".omp/agent/sessions/-work/user.jsonl", header+"\n"+used.String()+"\n")
 	y.age()
@@ -290,7 +290,7 @@ func TestGCTrash(t *testing.T) {
 	}
 }
 
-// Sessions elsewhere have their folder noted, once. GC fails on a note that it cannot read: it may hide a folder.
+// The folder of a session outside the agents' own is noted once. GC fails on a note that it cannot read, since that may be a folder.
 func TestNotedFolders(t *testing.T) {
 	y := newYard(t)
 	for _, dir := range []string{"a", "b", "a"} {
@@ -306,7 +306,7 @@ func TestNotedFolders(t *testing.T) {
 	if log := y.read(y.At("state/folders.jsonl")); strings.Count(log, "\n") != 3 {
 		t.Errorf("the log is %q", log)
 	}
-	// Some are enough to recognize the folder.
+	// A few sessions are enough to recognize the folder.
 	for range 30 {
 		sess, err := y.Create(t.Context(), store.CreateOptions{Dir: y.At("c"), Write: store.WriteOptions{Defer: "never"}})
 		y.Must(err)

@@ -53,7 +53,7 @@ func (y *yard) read(path string) string {
 	return string(b)
 }
 
-// list gives where the sessions in the trash came from, by their ids there.
+// list returns the original paths of the sessions in the trash, by their ids there.
 func (y *yard) list() map[string]string {
 	y.Helper()
 	items, err := y.bin.List(y.Context())
@@ -69,7 +69,7 @@ const header = `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-02T
 
 func TestTrash(t *testing.T) {
 	y := newYard(t)
-	// Torn, and with a carriage return: it comes back as it was.
+	// The log is torn and has a carriage return: it is restored unchanged.
 	log := header + "\r\n" + world.Said("a", "", "I am a") + "\n" + world.Said("b", "a", "")[:30]
 	path := y.Old("dir/s.jsonl", log)
 	item, err := y.bin.Put(t.Context(), path)
@@ -90,7 +90,7 @@ func TestTrash(t *testing.T) {
 	if ids := y.list(); len(ids) != 3 || ids["s1"] != path || ids["s1-2"] != path || ids["session"] != evil {
 		t.Errorf("the trash has %v", ids)
 	}
-	// What took its place is not overwritten.
+	// A log that has taken its place is not overwritten.
 	y.Old("dir/s.jsonl", "mine")
 	if _, err := y.bin.Restore(t.Context(), "s1"); !errors.Is(err, backend.ErrExist) {
 		t.Errorf("restored over a file: %v", err)
@@ -138,8 +138,8 @@ func TestRestoreAfterCrash(t *testing.T) {
 	}
 }
 
-// TestRestoreNewestCopy: a removal that was killed left a copy in the trash. The session grew and was removed again. Its id, and the beginning of it, restore the
-// newest copy that is whole; the others come back under their numbers.
+// TestRestoreNewestCopy: a removal that was killed left a copy in the trash. The session grew and was removed again. Its id, or a prefix of
+// it, restores the newest complete copy; the others are restored by their numbers.
 func TestRestoreNewestCopy(t *testing.T) {
 	for _, name := range []string{"s1", "s"} {
 		t.Run(name, func(t *testing.T) { restoreNewest(t, name) })
@@ -154,7 +154,7 @@ func restoreNewest(t *testing.T, name string) {
 		_, err := y.bin.Put(t.Context(), y.Old("dir/s.jsonl", log))
 		y.Must(err)
 	}
-	y.Must(os.Truncate(filepath.Join(y.Home, "state", "trash", "s1-3.session"), 10)) // it was killed while it copied
+	y.Must(os.Truncate(filepath.Join(y.Home, "state", "trash", "s1-3.session"), 10)) // killed while it was copying
 	item, err := y.bin.Restore(t.Context(), name)
 	if err != nil || item.ID != "s1-2" || y.read(item.From) != grown {
 		t.Fatalf("%s: restored %s, %v; want s1-2, which is whole", name, item.ID, err)
@@ -169,7 +169,7 @@ func restoreNewest(t *testing.T, name string) {
 	}
 }
 
-// Content that a crash left without an origin is not touched, and does not keep a session from the trash.
+// Content that a crash left without an origin is not touched, and does not prevent a session from being removed.
 func TestPutBesideLeftover(t *testing.T) {
 	y := newYard(t)
 	path := y.Old("s.jsonl", header+"\n")
@@ -187,7 +187,7 @@ func TestPutBesideLeftover(t *testing.T) {
 	}
 }
 
-// What is old enough is removed for good, and nothing else.
+// Only what is old enough is deleted.
 func TestEmpty(t *testing.T) {
 	y := newYard(t)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -315,8 +315,8 @@ func (r recorded) Sync(what durable.Scope) error {
 	return r.File.Sync(what)
 }
 
-// TestRestoreSyncs: files that a crash left in their places, or that another program wrote there, are made durable before those in the trash
-// are removed.
+// TestRestoreSyncs: files that a crash left in their places, or that another program wrote there, are synced before those in the trash are
+// removed.
 func TestRestoreSyncs(t *testing.T) {
 	var ops []string
 	var mu sync.Mutex

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// TestHarmless: colours and styles pass, and nothing else that a terminal obeys.
+// TestHarmless: colours and styles pass, but nothing else that a terminal interprets.
 func TestHarmless(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain ─ 日本":             "plain ─ 日本",
@@ -25,7 +25,7 @@ func TestHarmless(t *testing.T) {
 		"a\rb\bc":                "a\ufffdb\ufffdc",
 		"\x1b[31":                "\ufffd[31",
 		"\x1b[?25lhidden":        "\ufffd[?25lhidden",
-		"\x9b2Jraw \x9d0;t\x9c":  "\ufffd2Jraw \ufffd0;t\ufffd", // controls of a terminal without UTF-8
+		"\x9b2Jraw \x9d0;t\x9c":  "\ufffd2Jraw \ufffd0;t\ufffd", // control characters of a terminal without UTF-8
 		"\x1b[\x1b[31mx\x1b[0;m": "\ufffd[\x1b[31mx\x1b[0;m",
 	} {
 		if got := harmless(in); got != want {
@@ -34,7 +34,7 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// TestCanvas: only lines that changed are drawn, and the terminal is given back once.
+// TestCanvas: only lines that changed are drawn, and the terminal is restored once.
 func TestCanvas(t *testing.T) {
 	var out bytes.Buffer
 	c := &canvas{w: &out}
@@ -89,7 +89,7 @@ func (f failing) Update(tea.Msg) (look.Screen, tea.Cmd) {
 	return f, func() tea.Msg { panic("broken") }
 }
 
-// TestPanic: the terminal is given back before a panic goes on, also that of a command.
+// TestPanic: the terminal is restored before a panic continues, even a panic of a command.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(*stage){
@@ -104,7 +104,7 @@ func TestPanic(t *testing.T) {
 		s := onDemo(t, nil)
 		first := s.p.stack[0]
 		s.p.stack[0] = broken{first}
-		s.p.drawn = s.p.drawn.Add(-frameTime) // a frame is drawn at once, so that the command is alone
+		s.p.drawn = s.p.drawn.Add(-frameTime) // draw a frame at once, so that there is no other command
 		func() {
 			defer func() {
 				if r := recover(); r != "broken" {

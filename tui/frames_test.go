@@ -63,7 +63,7 @@ func TestFrames(t *testing.T) {
 	})
 }
 
-// TestSmall: a terminal of any size is drawn without a line that is too long.
+// TestSmall: on a terminal of any size, no line is too long.
 func TestSmall(t *testing.T) {
 	t.Parallel()
 	s := onDemo(t, nil)
@@ -90,7 +90,7 @@ func TestSmall(t *testing.T) {
 	check("keys")
 }
 
-// TestTitleFirst: in a narrow terminal the title of a session keeps its room, and what is said about it is cut.
+// TestTitleFirst: on a narrow terminal, the facts at the right end are cut rather than the title of a session.
 func TestTitleFirst(t *testing.T) {
 	t.Parallel()
 	s := onDemo(t, nil)

@@ -42,8 +42,8 @@ func hostileHome(t *testing.T) string {
 	return home
 }
 
-// TestHostile: on no screen does the terminal get a control character of a session. The screens clean their texts themselves; that
-// the canvas would stop what they miss does not count here.
+// TestHostile: on no screen does the terminal get a control character from a session. The screens clean their texts themselves: the canvas,
+// which would also stop such characters, is not involved here.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, hostileHome(t), nil)

@@ -63,13 +63,13 @@ func TestEscapeAndQ(t *testing.T) {
 	s.wait("an end", func() bool { return s.quit })
 }
 
-// settle takes the messages that are there.
+// settle passes the messages that are waiting.
 func (s *stage) settle() {
 	s.take(look.Status{Text: "settled"})
 	s.until("settled")
 }
 
-// TestFilter: the list narrows while text is typed, and by keys.
+// TestFilter: typed text and keys narrow the list.
 func TestFilter(t *testing.T) {
 	t.Parallel()
 	s := onDemo(t, nil)
@@ -118,7 +118,7 @@ func TestFilter(t *testing.T) {
 	s.types("next agent")
 	s.until("$ treeline ls --all --source claude")
 	s.press("esc", "esc", "s", "s", "s", "s", "s")
-	if got := titles()[0]; got != "Prices are off by a cent" { // the fork that costs most stands below its parent
+	if got := titles()[0]; got != "Prices are off by a cent" { // the most expensive fork is below its parent
 		t.Errorf("by cost the first is %q", got)
 	}
 	s.press("esc", "t")
@@ -151,7 +151,7 @@ func TestKeysRunAndNameCommands(t *testing.T) {
 	}
 }
 
-// TestActions runs each action, and checks the command that it is.
+// TestActions runs each action, and checks its command.
 func TestActions(t *testing.T) {
 	t.Parallel()
 	s := onDemo(t, func(o *Options) { o.Home = "/nowhere" })
@@ -232,7 +232,7 @@ func TestActions(t *testing.T) {
 	want("fork", "fork --leaf 5a60be28 -- "+path)
 }
 
-// TestResumeNotes: what 'treeline resume' says beside the command is said here, too.
+// TestResumeNotes: the notes of 'treeline resume' are shown here, too.
 func TestResumeNotes(t *testing.T) {
 	t.Parallel()
 	s := onDemo(t, nil)
@@ -252,7 +252,7 @@ func TestResumeNotes(t *testing.T) {
 	s.until("it is open in pi (9)")
 }
 
-// TestResumeElsewhere asks for the agent, says what is lost, and offers the command.
+// TestResumeElsewhere asks for the agent, reports what is lost, and offers the command.
 func TestResumeElsewhere(t *testing.T) {
 	t.Parallel()
 	s := onDemo(t, nil)
@@ -294,7 +294,7 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 }
 
-// TestOwnAgent: a session in any format of an agent is the agent's own; resuming it there makes no copy.
+// TestOwnAgent: a session in any format of an agent belongs to the agent; resuming it there makes no copy.
 func TestOwnAgent(t *testing.T) {
 	t.Parallel()
 	s := onDemo(t, nil)
@@ -327,7 +327,7 @@ func TestOpens(t *testing.T) {
 	}
 }
 
-// TestSearchAtOnce: enter before the hits are there searches, and the next keys move in the hits.
+// TestSearchAtOnce: enter starts the search at once, and the next keys move in the hits.
 func TestSearchAtOnce(t *testing.T) {
 	t.Parallel()
 	s := onDemo(t, nil)
@@ -347,7 +347,7 @@ func TestSearchAtOnce(t *testing.T) {
 	}
 }
 
-// TestDeleteLeaves: the screen of a session that was removed is left, and the list is read again.
+// TestDeleteLeaves: the screen of a removed session is closed, and the list is read again.
 func TestDeleteLeaves(t *testing.T) {
 	t.Parallel()
 	s := onDemo(t, nil)
@@ -360,7 +360,7 @@ func TestDeleteLeaves(t *testing.T) {
 	s.until("moved to the trash")
 }
 
-// TestFirstSession: on a machine without sessions the first one appears, though its place did not exist, and so does what follows.
+// TestFirstSession: on a machine without sessions, the first one appears although its place did not exist, and so do later ones.
 func TestFirstSession(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -424,7 +424,7 @@ func TestMouse(t *testing.T) {
 	s.wait("a session", func() bool { return len(s.p.stack) == 2 })
 }
 
-// TestPages: the list of an archive is read page by page as the cursor moves, and asked for again for another filter.
+// TestPages: the list of an archive is read page by page as the cursor moves, and read again for another filter.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := onDemo(t, func(o *Options) { o.Archive = true }, func(d *desk) { d.paged, d.pageRows = true, 4 })
@@ -459,10 +459,10 @@ func TestPages(t *testing.T) {
 	s.until("no command does this") // ls has no such filter
 	s.press("ctrl+u")
 	s.types("trash")
-	s.until("no action matches") // an archive loses nothing
+	s.until("no action matches") // sessions of an archive cannot be removed
 }
 
-// TestPagesStay: pages that were read stay when the list is read again, also if that fails, and the cursor stays on its session.
+// TestPagesStay: pages stay when the list is read again, even if that fails, and the cursor stays on its session.
 func TestPagesStay(t *testing.T) {
 	s := onDemo(t, func(o *Options) { o.Archive = true }, func(d *desk) { d.paged, d.pageRows = true, 4 })
 	list := s.p.top().(*sessions)
@@ -489,7 +489,7 @@ func TestPagesStay(t *testing.T) {
 	s.wait("the page that failed", func() bool { return list.all.Len() > rows && !list.loading })
 }
 
-// TestKeysOnLowTerminal: the list of actions uses a low terminal, and shows what runs and the command that does the same.
+// TestKeysOnLowTerminal: on a low terminal, the list of actions shows the selected action and the command that does the same.
 func TestKeysOnLowTerminal(t *testing.T) {
 	t.Parallel()
 	s := onDemo(t, nil)

@@ -54,15 +54,15 @@ type stage struct {
 	p    *program
 	msgs chan tea.Msg
 	out  *bytes.Buffer // what a terminal would get
-	// commands are those that actions ran; answer is what they print.
+	// commands are those that actions ran; answer is their output.
 	mu       sync.Mutex
 	commands []string
 	answer   func(args []string) (string, error)
-	notes    []string // that commands print beside it
+	notes    []string // notes in the output of commands
 	quit     bool
 }
 
-// newStage shows a home. The demo's codelia is left out: its database has the machine's time.
+// newStage shows a home directory. It leaves out the demo's codelia, whose database has the machine's time.
 func newStage(t *testing.T, home string, change func(*Options), more ...func(*desk)) *stage {
 	t.Helper()
 	store, err := treeline.New(demo.Machine(home, clock))
@@ -121,7 +121,7 @@ func (s *stage) command(_ context.Context, args ...string) (string, []string, er
 	return out, s.notes, err
 }
 
-// ran gives the commands so far.
+// ran returns the commands so far.
 func (s *stage) ran() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,7 @@ func (s *stage) run(cmd tea.Cmd) {
 	}
 }
 
-// take gives the program a message.
+// take passes a message to the program.
 func (s *stage) take(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case tea.BatchMsg:
@@ -154,13 +154,13 @@ func (s *stage) take(msg tea.Msg) {
 	}
 }
 
-// until takes messages until the frame has a text.
+// until passes messages until the frame contains a text.
 func (s *stage) until(text string) string {
 	s.t.Helper()
 	return s.wait(fmt.Sprintf("%q", text), func() bool { return strings.Contains(s.frame(), text) })
 }
 
-// wait takes messages until something holds.
+// wait passes messages until a condition holds.
 func (s *stage) wait(what string, holds func() bool) string {
 	s.t.Helper()
 	late := time.After(20 * time.Second)
@@ -178,7 +178,7 @@ func (s *stage) wait(what string, holds func() bool) string {
 // size sets the size of the terminal.
 func (s *stage) size(width, height int) { s.take(tea.WindowSizeMsg{Width: width, Height: height}) }
 
-// frame is what the terminal shows, without styles.
+// frame returns what the terminal shows, without styles.
 func (s *stage) frame() string {
 	text, _ := s.p.frame()
 	return ansi.Strip(text)

@@ -23,7 +23,7 @@ import (
 	"github.com/treeline-dev/treeline/usage"
 )
 
-// withDatabases is a world with an OpenCode, a Goose and a Crush that were started once.
+// withDatabases adds the databases of OpenCode, Goose and Crush, as after their first start.
 func withDatabases(w *world.World) {
 	w.Helper()
 	data := filepath.Join(w.Home, ".local", "share")
@@ -63,7 +63,7 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// TestForkAtOnce: a session is forked in the millisecond of its last answer, and asked on in that millisecond. Each message counts once.
+// TestForkAtOnce: a session is forked in the millisecond of its last answer, and continued in that millisecond. Each message counts once.
 func TestForkAtOnce(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
@@ -92,8 +92,8 @@ func total(w *world.World) (sum usage.Amount, rows int) {
 	return usage.Look(list).Sum(list, usage.Options{Zone: time.UTC}).Total, len(list)
 }
 
-// TestConversions: the messages of a session and of its conversion to another dialect count once, and those of the
-// conversion alone if the session is gone.
+// TestConversions: the messages of a session and of its conversion to another dialect count once. If the session is gone, those of the
+// conversion count.
 func TestConversions(t *testing.T) {
 	t.Parallel()
 	for _, d := range world.New(t).Dialects() {
@@ -119,7 +119,7 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// TestConversionOfTimeless: messages without times get that of the log when they are converted. They count once.
+// TestConversionOfTimeless: messages without times get the time of the log when they are converted. They count once.
 func TestConversionOfTimeless(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, withDatabases)

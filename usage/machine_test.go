@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
-// TestMachine: on a machine with the sessions of all agents, sums are what the generator knows that it wrote: nothing is
-// missing and nothing counts twice.
+// TestMachine: on a machine with sessions of all agents, the sums are what the generator wrote: nothing is missing and nothing counts
+// twice.
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {

@@ -16,7 +16,7 @@ import (
 
 var monday = time.Date(2026, 3, 2, 23, 50, 0, 0, time.UTC)
 
-// spell is one with an answer by the first model, of ten tokens and a dollar a message.
+// spell returns a spell with answers of the first model: ten tokens and a dollar per message.
 func spell(at time.Time, messages int, copied bool) index.Spell {
 	return index.Spell{
 		Quarter: index.QuarterOf(at), Copied: copied, Messages: messages, Answers: 1,
@@ -41,7 +41,7 @@ func sum(rows []place.Row, opt Options) Report {
 	return Look(rows).Sum(rows, opt)
 }
 
-// TestNothingCountsTwice: forks, forks of forks and copies add only what they have themselves.
+// TestNothingCountsTwice: forks, forks of forks and copies add only what they have of their own.
 func TestNothingCountsTwice(t *testing.T) {
 	t.Parallel()
 	old, own := spell(monday, 5, true), spell(monday.Add(time.Hour), 2, false)
@@ -101,7 +101,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestGroups: every key has its groups, the most expensive first; a model has its answers.
+// TestGroups: every key has its groups, the most expensive first; a model has only its answers.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	haiku := spell(monday, 4, false)
@@ -125,7 +125,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestHugeCosts: costs that no sum can hold do not make it infinite.
+// TestHugeCosts: huge costs do not make a sum infinite.
 func TestHugeCosts(t *testing.T) {
 	t.Parallel()
 	huge := spell(monday, 1, false)

@@ -47,7 +47,7 @@ func TestBook(t *testing.T) {
 	accesstest.Run(t, func(t *testing.T) access.Book { return open(t, fresh(t)) })
 }
 
-// Behind a pooler in transaction mode it works, too.
+// The book also works behind a pooler in transaction mode.
 func TestBouncer(t *testing.T) {
 	accesstest.Run(t, func(t *testing.T) access.Book {
 		name := fmt.Sprint("access", databases.Add(1))
@@ -56,7 +56,7 @@ func TestBouncer(t *testing.T) {
 	})
 }
 
-// Many programs that begin at once make the tables once, and of two tokens with the same name one is added.
+// Many programs that start at the same time create the tables once, and of two tokens with the same name, one is added.
 func TestRace(t *testing.T) {
 	url := fresh(t)
 	var group sync.WaitGroup
@@ -78,7 +78,7 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// Neither a dump of the tables nor an error has a token or the password of the database.
+// Neither a dump of the tables nor an error contains a token or the password of the database.
 func TestNoSecrets(t *testing.T) {
 	url := fresh(t)
 	b := open(t, url)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// allocated is what was allocated so far.
+// allocated returns the number of bytes allocated so far.
 func allocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -24,14 +24,14 @@ type document struct {
 	root     string
 	programs map[string]string // of blocks in Go
 	names    doctest.Names
-	home     string // made when a block needs it
-	cover    string // for what a binary with coverage writes at its end
+	home     string // created when a block needs it
+	cover    string // for the output of a binary with coverage
 	dir      string // the working directory
 	server   string // its address, if a block needs one
 	changed  []change
 }
 
-// change is what a block shows from now on.
+// change is the new content of a block.
 type change struct {
 	block doctest.Block
 	text  string
@@ -64,7 +64,7 @@ func (d *document) run(t *testing.T, b doctest.Block, output *doctest.Block) {
 		}
 	case "python":
 		d.interpreted(t, b, output, "python3", ".py")
-	case "js", "ts": // a block in TypeScript leaves all types to be inferred
+	case "js", "ts": // a block in TypeScript has only inferred types
 		d.interpreted(t, b, output, "node", ".mjs")
 	case "sh":
 		if !hasProgram(t, b, "sh") {
@@ -81,7 +81,7 @@ func (d *document) run(t *testing.T, b doctest.Block, output *doctest.Block) {
 	}
 }
 
-// console runs the commands of a block one after the other, and compares what each prints.
+// console runs the commands of a block one after the other, and compares the output of each.
 func (d *document) console(t *testing.T, b doctest.Block) {
 	t.Helper()
 	commands, err := b.Commands()
@@ -123,7 +123,7 @@ func (d *document) console(t *testing.T, b doctest.Block) {
 	}
 }
 
-// hasProgram reports whether a program is there. A block whose program is missing is left out, and is an error in CI.
+// hasProgram reports whether a program is installed. If it is missing, the block is skipped; in CI this is an error.
 func hasProgram(t *testing.T, b doctest.Block, program string) bool {
 	t.Helper()
 	_, err := exec.LookPath(program)
@@ -149,7 +149,7 @@ func (d *document) interpreted(t *testing.T, b doctest.Block, output *doctest.Bl
 	d.prints(t, b, output, interpreter, file)
 }
 
-// prints runs a program, which has to succeed and to print the output, if the document shows one.
+// prints runs a program, which must succeed and print the output that the document shows, if any.
 func (d *document) prints(t *testing.T, b doctest.Block, output *doctest.Block, name string, args ...string) {
 	t.Helper()
 	d.begin(t)
@@ -170,14 +170,14 @@ func (d *document) prints(t *testing.T, b doctest.Block, output *doctest.Block, 
 	}
 }
 
-// execute runs a program in the document's directory. In what it prints the home is /home/you.
+// execute runs a program in the document's directory. In its output, the home directory is shown as /home/you.
 func (d *document) execute(t *testing.T, name string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir, cmd.Env = d.dir, d.env()
 	out, err := cmd.CombinedOutput()
 	const you = "/home/you"
-	folder := strings.NewReplacer("/", "-") // as some agents name the folder of a project
+	folder := strings.NewReplacer("/", "-") // like some agents name the folder of a project
 	return strings.NewReplacer(d.home, you, folder.Replace(d.home), folder.Replace(you)).Replace(string(out)), err
 }
 
@@ -188,7 +188,7 @@ func (d *document) env() []string {
 	}
 }
 
-// begin makes the home: the sessions of the demo, and the folders of their projects.
+// begin creates the home directory: the sessions of the demo, and the folders of their projects.
 func (d *document) begin(t *testing.T) {
 	t.Helper()
 	if d.home != "" {
@@ -213,11 +213,11 @@ func (d *document) begin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(d.root, "clients", "node"), filepath.Join(modules, "treeline")); err != nil {
-		t.Log(err) // Windows may refuse it; the block says so
+		t.Log(err) // Windows may refuse it; the block mentions that
 	}
 }
 
-// served gives a command with the address of a server, if it asks the one of the documents. The server has the sessions of the
+// served returns a command with the address of a server, if it contacts the one in the documents. The server has the sessions of the
 // document's home.
 func (d *document) served(t *testing.T, command string) string {
 	t.Helper()
@@ -231,7 +231,7 @@ func (d *document) served(t *testing.T, command string) string {
 	return strings.ReplaceAll(command, shown, d.server)
 }
 
-// serveHome starts treeline serve until the end of the test, and gives its address.
+// serveHome starts treeline serve until the end of the test, and returns its address.
 func serveHome(t *testing.T, dir string, env []string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "treeline", "serve", "--write", "--addr", "127.0.0.1:0")
@@ -255,7 +255,7 @@ func serveHome(t *testing.T, dir string, env []string) string {
 	return address
 }
 
-// write puts what was printed into the document, from its end on, so that the lines of other blocks stay where they are.
+// write puts the output into the document, starting at its end, so that the lines of other blocks stay where they are.
 func (d *document) write(t *testing.T, file string) {
 	t.Helper()
 	if len(d.changed) == 0 {
@@ -275,8 +275,7 @@ func (d *document) write(t *testing.T, file string) {
 	}
 }
 
-// goPrograms compiles all blocks in Go with one command, and gives the file of each that is a program. A block is a
-// whole file.
+// goPrograms compiles all blocks in Go with one command, and returns the file of each that is a program. Each block is a whole file.
 func goPrograms(t *testing.T, root string, documents map[string][]doctest.Block) map[string]string {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,12 +11,12 @@ import (
 	"github.com/treeline-dev/treeline/internal/doctest"
 )
 
-// notRun is how many code blocks of the documents no test runs, because they start a server for others, need an agent or build
-// the program. Their lines for treeline are parsed.
+// notRun is the number of code blocks in the documents that no test runs, because they start a server for others, need an agent or build
+// the program. Their treeline command lines are still parsed.
 const notRun = 11
 
-// TestDocuments runs the code blocks of README.md and docs/*.md with the sessions of the demo in a HOME of their own, each
-// document in one, and compares what they print with what the document shows. With -update it writes what they print.
+// TestDocuments runs the code blocks of README.md and docs/*.md with the sessions of the demo, each document in a HOME of its own, and
+// compares their output with the document. -update writes the output into the documents.
 func TestDocuments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED, -short: the code blocks of the documents are not run")
@@ -74,8 +74,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// parsed checks that each command line of treeline in a document is one: the command and its flags exist. This includes those
-// in blocks that are not run, and in the text.
+// parsed checks each treeline command line in a document: the command and its flags must exist. This includes those in blocks that are not
+// run, and in the text.
 func parsed(t *testing.T, file string, blocks []doctest.Block, text string) {
 	t.Helper()
 	check := func(where string, args []string) {

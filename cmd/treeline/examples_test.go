@@ -21,13 +21,14 @@ import (
 // demoDay is the day of demos in tests.
 func demoDay() time.Time { return time.Date(2026, 3, 24, 12, 0, 0, 0, time.UTC) }
 
-// onlyParsed are examples that are parsed and not run: they serve until they are ended, need a person, another program or another machine.
+// onlyParsed are examples that are parsed but not run: they serve until they are stopped, or need a person, another program or another
+// machine.
 var onlyParsed = []string{
 	"treeline serve", "treeline watch", "treeline pick", "treeline push", "treeline pull", "treeline token", "treeline mcp", "--exec", "--serve", "--store",
-	"treeline demo", // it runs itself in other tests
+	"treeline demo", // other tests run it
 }
 
-// mayFail are examples whose answer on the sessions of the demo is no, or that need a file which the demo does not have.
+// mayFail are examples that fail on the sessions of the demo, or that need a file which the demo does not have.
 var mayFail = []string{
 	`treeline search "connection reset"`, "treeline search --regexp", "treeline search parse*", "treeline check", "/backup", "/media", "/tmp/talk.jsonl", "history.db",
 	"treeline rm --undo", "treeline history add --stdin", "treeline run record", "treeline run audit ~", "treeline history parser", "treeline new", "src/other", "src/shop",
@@ -110,8 +111,8 @@ func checkExample(t *testing.T, of *cobra.Command, home string, chosen demoChoic
 	}
 }
 
-// demoChoice is the session of the demo that examples are about. The ids in examples are those of the demo.
-type demoChoice struct{ id, path string } // the path is that below the home
+// demoChoice is the session of the demo that examples use. The ids in examples are those of the demo.
+type demoChoice struct{ id, path string } // path is below the home directory
 
 func chooseInDemo(t *testing.T, a *cli.App, home string) demoChoice {
 	t.Helper()
@@ -135,7 +136,7 @@ func chooseInDemo(t *testing.T, a *cli.App, home string) demoChoice {
 	return demoChoice{d.id, path}
 }
 
-// in replaces the made-up files and folders in an example by those of the demo in a home.
+// in replaces the made-up files and folders in an example by those of the demo in a home directory.
 func (d demoChoice) in(home string, words []string) []string {
 	names := []string{
 		"session.jsonl", filepath.Join(home, d.path), "session.html", filepath.Join(home, "session.html"), "loss.json", filepath.Join(home, "loss.json"), "/tmp", home, "~", home,

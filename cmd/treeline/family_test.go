@@ -43,7 +43,7 @@ func tablesCmd(ts *testscript.TestScript, _ bool, args []string) {
 // those of codelia no provider: they have scripts of their own.
 var families = []struct {
 	agent, program, resume string
-	// started makes what the program makes when it is started for the first time; nil if sessions need nothing.
+	// started creates what the program creates when it is started for the first time; nil if sessions need nothing.
 	started func(home, project string) error
 	often   bool // also in a plain go test
 }{

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/screen"
 )
 
-// TestHelpFits: on a terminal the help of every command fits, says the same, and breaks no command in two.
+// TestHelpFits: on a terminal, the help of every command fits, has the same content, and splits no command.
 func TestHelpFits(t *testing.T) {
 	t.Parallel()
 	a := cli.New()

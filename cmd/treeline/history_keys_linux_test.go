@@ -35,11 +35,11 @@ func TestHistoryKeys(t *testing.T) {
 	s.press("command() { if [[ $1 == -v && $2 == fzf ]]; then return 1; fi; builtin command \"$@\"; }\r")
 	s.press("eval \"$(treeline history --shell-init bash)\"; echo ready$((1 + 1))\r")
 	s.await("ready2")
-	s.await("@> ") // now bash listens to keys
+	s.await("@> ") // now bash reads keys
 	s.press("printf %s > printed \x18\x12")
 	s.await("or nothing: ")
 	s.press("1\r")
-	s.await("pwned4 *'") // it is on the line, quoted
+	s.await("pwned4 *'") // it is on the command line, quoted
 	s.press("\r")
 	s.press("echo done$((1 + 1)); exit\r")
 	s.await("done2")
@@ -64,7 +64,7 @@ func startShell(t *testing.T, cmd *exec.Cmd) *shell {
 	return startOn(t, cmd, 400)
 }
 
-// startOn starts a command on a terminal of so many columns.
+// startOn starts a command on a terminal of some columns.
 func startOn(t *testing.T, cmd *exec.Cmd, columns uint16) *shell {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) // so that reading can end

@@ -32,7 +32,7 @@ func historyProcess(home string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// once holds the prompts of an import that nothing disturbs, which several tests compare with.
+// once has the prompts of an undisturbed import, with which several tests compare.
 var once struct {
 	sync.Once
 	prompts string
@@ -73,7 +73,7 @@ func TestHistoryImportKilled(t *testing.T) {
 	}
 }
 
-// killed starts a command again and again, and kills it after a random time.
+// killed starts a command repeatedly, and kills it after a random time.
 func killed(t *testing.T, home string, args ...string) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(1, 1))

@@ -18,8 +18,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// TestInterrupt: one signal ends a command soon, whether it computes or waits for input. The time is measured in CPU time
-// where it can be, since the machine may be busy.
+// TestInterrupt: one signal ends a command soon, whether it computes or waits for input. If possible, CPU time is measured, since the
+// machine may be busy.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -58,7 +58,7 @@ func TestInterrupt(t *testing.T) {
 				t.Fatal(err)
 			}
 			kill := time.AfterFunc(20*time.Second, func() { _ = p.Process.Kill() })
-			_ = p.Wait() // its state says how it ended
+			_ = p.Wait() // its state tells how it ended
 			if !kill.Stop() {
 				t.Fatalf("it does not end: %s", &p.stderr)
 			}
@@ -72,8 +72,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterruptEndless: an interruption is the regular end of watch, however long it would take to end by itself. Here the
-// reader of its output does not read, so that it never would.
+// TestInterruptEndless: an interruption is the normal end of watch, however long it would otherwise take. Here it would never end, because
+// nothing reads its output.
 func TestInterruptEndless(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -144,7 +144,7 @@ func (p *opened) ask(line string) {
 	}
 }
 
-// awaitCPU returns when the command has used that much time.
+// awaitCPU returns once the command has used that much CPU time.
 func (p *opened) awaitCPU(least time.Duration) {
 	p.t.Helper()
 	const tick = 10 * time.Millisecond // of /proc

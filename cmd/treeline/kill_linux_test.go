@@ -21,7 +21,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// disturbed is a session that commands rewrite, and are killed at it, while an agent appends to it without a lock.
+// disturbed is a session that commands rewrite, some of which are killed, while an agent appends to it without a lock.
 type disturbed struct {
 	t      *testing.T
 	counts *soaktest.Counts
@@ -33,8 +33,8 @@ type disturbed struct {
 
 	paused atomic.Bool     // the agent waits
 	path   string          // the file of the agent
-	told   []string        // texts that the agent wrote; read when it has ended
-	after  map[string]bool // of these, those that went to a file without a name
+	told   []string        // texts that the agent wrote; read after it has ended
+	after  map[string]bool // those of them that were written to a file without a name
 }
 
 const disturbedID = "01a1dcc8-0000-7000-8000-000000000001"
@@ -61,13 +61,13 @@ func agentLine(text string) string {
 	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":null,"timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"user","content":%q}}`, strings.ReplaceAll(text, " ", "-"), text)
 }
 
-// files gives the session: one file, or two after a move that was killed.
+// files returns the files of the session: one, or two after a move that was killed.
 func (d *disturbed) files() []string {
 	found, _ := filepath.Glob(filepath.Join(d.home, ".omp", "agent", "sessions", "*", "*_"+disturbedID+".jsonl"))
 	return found
 }
 
-// agent appends until stop is called. It opens its file for each entry, and looks for it when it has gone.
+// agent appends until stop is called. It opens its file for each entry, and searches for it when it is gone.
 func (d *disturbed) agent() (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -140,7 +140,8 @@ func (d *disturbed) run(kill bool, args ...string) bool {
 	return false
 }
 
-// refused is what a command says that wrote nothing: the agent had the file open at that moment, or changed it again and again.
+// refused matches the errors of a command that wrote nothing, because the agent had the file open at that moment or changed it again and
+// again.
 var refused = regexp.MustCompile(`open for writing|has the file open|keeps writing to it|changed by another writer|nothing was removed: a place that is missing`)
 
 // step runs a command on the session.
@@ -162,9 +163,9 @@ func (d *disturbed) step(n int) {
 	case 3:
 		d.run(kill, "move", path, "--cwd", filepath.Join(d.home, []string{"v", "w"}[n%2]))
 	case 4:
-		// A repair waits until a log was not written to for two seconds. The agent writes a little at any moment of it.
+		// A repair waits until a log was not written to for two seconds, but the agent writes all the time.
 		d.paused.Store(true)
-		time.Sleep(5 * time.Millisecond) // a write that has begun
+		time.Sleep(5 * time.Millisecond) // time for a write that has begun
 		old := time.Now().Add(-time.Hour)
 		if err := os.Chtimes(path, old, old); err != nil {
 			d.t.Fatal(err)
@@ -193,7 +194,7 @@ func (d *disturbed) step(n int) {
 	}
 }
 
-// removed is the id of the session in the trash. One that was killed may have left an older copy there.
+// removed returns the id of the session in the trash. A command that was killed may have left an older copy there.
 func (d *disturbed) removed() (id string) {
 	found, _ := filepath.Glob(filepath.Join(d.home, ".local", "state", "treeline", "trash", disturbedID+"*.session"))
 	var newest time.Time
@@ -205,7 +206,7 @@ func (d *disturbed) removed() (id string) {
 	return id
 }
 
-// age makes blobs so old that a collection would take those to which nothing refers.
+// age makes blobs old enough for a collection to remove unused ones.
 func (d *disturbed) age() {
 	blobs, _ := filepath.Glob(filepath.Join(d.home, ".omp", "agent", "blobs", "*"))
 	for _, path := range blobs {
@@ -215,7 +216,7 @@ func (d *disturbed) age() {
 
 var namedBlob = regexp.MustCompile(`blob:sha256:([0-9a-f]{64})`)
 
-// check looks for everything that was acknowledged: it is in the session once, and so is every blob that the session names.
+// check checks everything that was acknowledged: it is in the session once, and so is every blob that the session refers to.
 func (d *disturbed) check() {
 	d.t.Helper()
 	d.counts.Acknowledged(len(d.said) + len(d.told))
@@ -251,16 +252,16 @@ func (d *disturbed) check() {
 		}
 	}
 	for _, text := range append(d.said, d.told...) {
-		// A command that is killed just after it has replaced or removed a file cannot save what goes to the old one through a handle from
-		// before; see package backend/file.
+		// A command that is killed just after it has replaced or removed a file cannot save what another program then writes to the old
+		// file through an open handle; see package backend/file.
 		if there[text] == 0 && !(d.killed && d.after[text]) {
 			d.counts.Lost("%q was acknowledged and is lost", text)
 		}
 	}
 }
 
-// Commands that append, rename, move, repair, remove, restore and collect run beside an agent that appends without a lock, and half of
-// them are killed. Everything that the agent wrote and that a command acknowledged is there once.
+// Commands that append, rename, move, repair, remove, restore and collect run while an agent appends without a lock, and half of them are
+// killed. Everything that the agent wrote, and that a command acknowledged, must be there once.
 func TestKillCommands(t *testing.T) {
 	t.Parallel()
 	c := soaktest.Begin(t)
@@ -271,7 +272,7 @@ func TestKillCommands(t *testing.T) {
 		stop := d.agent()
 		for n := range 12 {
 			d.step(n)
-			if t.Failed() || len(d.files()) > 1 { // a move was killed, and a person says which of both goes on
+			if t.Failed() || len(d.files()) > 1 { // after a move that was killed, a person must choose one of the files
 				break
 			}
 		}

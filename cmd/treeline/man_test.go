@@ -14,15 +14,15 @@ import (
 	"github.com/treeline-dev/treeline/internal/dist/man"
 )
 
-// internal/dist has this test write the manual pages of a release: the commands are in this package alone, and the program need not
-// hold what writes the pages.
+// internal/dist makes this test write the manual pages of a release: only this package has the commands, and the program need not contain
+// what writes the pages.
 var (
 	manDir  = flag.String("man", "", "write the manual pages into the `folder`")
 	manDate = flag.String("man-date", "2026-01-01", "the date in them")
 	manOf   = flag.String("man-version", cli.Version, "the version in them")
 )
 
-// TestManual writes a page for each command. groff, where there is one, finds nothing to complain about.
+// TestManual writes a page for each command. If groff is installed, it must find nothing to complain about.
 func TestManual(t *testing.T) {
 	dir := *manDir
 	if dir == "" {

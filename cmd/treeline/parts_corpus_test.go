@@ -19,8 +19,8 @@ var partsExceptions = map[string]string{
 	"codex/meta-other-provider": "the program refuses a session of another provider than the configured one, which no file of a session tells",
 }
 
-// TestPartsCorpus compares context --parts with what the real programs sent: NAME.sent.json beside NAME.jsonl. NAME.d has the
-// files beside the session.
+// TestPartsCorpus compares context --parts with what the real programs sent: NAME.sent.json next to NAME.jsonl. NAME.d has the other files
+// of the session.
 func TestPartsCorpus(t *testing.T) {
 	corpus := os.Getenv("TREELINE_CORPUS")
 	if corpus == "" {
@@ -62,7 +62,7 @@ func TestPartsCorpus(t *testing.T) {
 				}
 				for _, m := range got.Messages {
 					if len(sent.Contents) > 0 && m.Role == "tool" {
-						m.Role = "user" // where results are parts of what the user says
+						m.Role = "user" // results are parts of the user's message
 					}
 					have = append(have, projected(m)...)
 				}
@@ -84,7 +84,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// layOut copies a case to where its program would keep it, since a session may need the files beside it.
+// layOut copies a case to where its program would keep it, since a session may need other files next to it.
 func layOut(t *testing.T, agent, file string) string {
 	t.Helper()
 	base := strings.TrimSuffix(file, ".jsonl")
@@ -116,7 +116,7 @@ func layOut(t *testing.T, agent, file string) string {
 	return path
 }
 
-// codexID gives the id in the first line of a rollout, or any other where that has none.
+// codexID returns the id in the first line of a rollout, or some id if it has none.
 func codexID(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -131,7 +131,7 @@ func codexID(t *testing.T, file string) string {
 	return meta.Payload.ID
 }
 
-// sentMessage is a message of Anthropic's API or an item of OpenAI's, as far as it is compared.
+// sentMessage has the compared members of a message of Anthropic's API or an item of OpenAI's.
 type sentMessage struct {
 	Role, Type, Name string
 	Content, Output  json.RawMessage
@@ -188,8 +188,8 @@ func (m sentMessage) contents() (out []string) {
 	return out
 }
 
-// project gives what must agree: role, texts, calls, results and images, in order. Left out are system and developer messages,
-// reminders, and what the new prompt adds.
+// project returns what must agree: role, texts, calls, results and images, in order. It omits system and developer messages, reminders, and
+// what the new prompt adds.
 func (m sentMessage) project() (out []string) {
 	if m.Role == "system" || m.Role == "developer" {
 		return nil
@@ -224,7 +224,7 @@ func (m sentMessage) project() (out []string) {
 	case "function_call_output", "custom_tool_call_output":
 		return []string{result("tool", m.CallID, false, said("", blocks(m.Output)))}
 	}
-	return nil // reasoning, compaction: nothing of them is compared
+	return nil // reasoning and compaction are not compared
 }
 
 // blocks reads a content; a string is one text block.
@@ -280,8 +280,7 @@ func projectedParts(role string, parts []wire.Part) (out []string) {
 	return out
 }
 
-// spokenText leaves out reminders, the new prompt, and what Codex says of its surroundings. A reminder may follow the text of a
-// result.
+// spokenText omits reminders, the new prompt, and what Codex says about its environment. A reminder may follow the text of a result.
 func spokenText(role, text string) []string {
 	text, _, _ = strings.Cut(text, "\n\n<system-reminder>")
 	for _, begin := range []string{"<system-reminder>", "[context trimmed:", "<environment_context>", "# AGENTS.md", "<session_context>", "SAY resumed"} {

@@ -6,7 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 )
 
-// TestProgram: a command that people are told to try is one that works where they are. The tests run in the program's own folder.
+// TestProgram: a command that people are told to try must work in their place. The tests run in the program's own folder.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	const cached = "/cache/10/108bee14edef3c0d15a5ad3f8795ffc51392fdcb4d19f1b506b70232e869084d-d/treeline"

@@ -33,7 +33,7 @@ func sessionsHome(t *testing.T) string {
 	return home
 }
 
-// eagerly gives a command that shows its progress from the first file on.
+// eagerly returns a command that shows its progress from the first file on.
 func eagerly(home string, env []string, args ...string) *exec.Cmd {
 	return sessionsCommand("treeline-eager", home, env, args...)
 }
@@ -71,8 +71,8 @@ func (s *shell) rest(cmd *exec.Cmd) (text string, code int) {
 	return s.seen.String(), cmd.ProcessState.ExitCode()
 }
 
-// screenAfter gives the lines that a terminal shows in the end: \r goes to the start of the line, ESC[K erases the rest.
-// Colours are ignored.
+// screenAfter returns the lines that a terminal shows in the end: \r goes to the start of the line, ESC[K erases the rest. Colours are
+// ignored.
 func screenAfter(text string) []string {
 	text = regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(text, "")
 	lines, at := []string{""}, 0
@@ -95,7 +95,7 @@ func screenAfter(text string) []string {
 
 var told = regexp.MustCompile(`reading(?: sessions)? [0-9,]+ of ([0-9,]+) files?`)
 
-// filesTold gives the number of files that a command reported.
+// filesTold returns the number of files that a command reported.
 func filesTold(t *testing.T, text string) int {
 	t.Helper()
 	m := told.FindStringSubmatch(text)
@@ -161,7 +161,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// The progress within a session that is larger than all others is shown as well, and no line is too long to be erased.
+// Progress within a session that is larger than all others is shown, too, and no line is too long to be erased.
 func TestProgressWithinLog(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -196,7 +196,7 @@ func TestProgressWithinLog(t *testing.T) {
 	}
 }
 
-// A notice in between has a line of its own. NO_COLOR leaves out colours, and the line is erased anyway.
+// A notice in between has a line of its own. NO_COLOR removes colours, and the line is erased nevertheless.
 func TestProgressAndNotice(t *testing.T) {
 	t.Parallel()
 	home := sessionsHome(t)
@@ -215,7 +215,7 @@ func TestProgressAndNotice(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a command at once. What was read is kept: the next one reads only the rest.
+// Ctrl-C ends a command at once. What was read is stored: the next command reads only the rest.
 func TestProgressInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

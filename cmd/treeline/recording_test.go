@@ -20,7 +20,7 @@ import (
 
 var record = flag.Bool("record", false, "write docs/recording.svg")
 
-// TestRecording: the recording in README.md shows what the commands print today. With -record it is written.
+// TestRecording: the recording in README.md shows the current output of the commands. -record writes it.
 func TestRecording(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("treeline-recording") // the test binary under another name: a process of its own has the time zone that it is given
@@ -53,7 +53,7 @@ func recorded() {
 	}
 }
 
-// recordCommands runs commands on the demo's sessions, and draws what they print on a terminal.
+// recordCommands runs commands on the demo's sessions, and draws their output on a terminal.
 func recordCommands(ctx context.Context, out io.Writer) error {
 	size := termsvg.Size{Columns: 80, Rows: 21}
 	a := cli.New()

@@ -61,7 +61,7 @@ func serveFor(t *testing.T, log string, flags ...string) *served {
 	return s
 }
 
-// line gives the next line that the command prints.
+// line returns the next line that the command prints.
 func (s *served) line() string {
 	s.Helper()
 	line, ok := <-s.lines
@@ -192,7 +192,7 @@ func readAnswer(s *served, resp *http.Response, stream bool) chatMessage {
 	return m
 }
 
-// An agent that does the same as the recorded one gets the same last message, and the endpoint ends by itself.
+// An agent that behaves like the recorded one gets the same last message, and the endpoint ends by itself.
 func TestReplayServe(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []bool{false, true} {
@@ -207,7 +207,7 @@ func TestReplayServe(t *testing.T) {
 	}
 }
 
-// The first difference of a request is reported in the response and on a line; the recorded response is given anyway.
+// The first difference of a request is reported in the response and on a line; the recorded response is sent nevertheless.
 func TestReplayServeDifference(t *testing.T) {
 	t.Parallel()
 	s := serveFor(t, recordedRun)

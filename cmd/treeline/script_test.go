@@ -71,10 +71,11 @@ func dated() {
 	os.Exit(command(context.Background(), a))
 }
 
-// eager is the command with progress for every file. It has time to end by itself, however busy the machine is.
+// eager is the command with progress for every file. It may take any time to end by itself after an interruption, since the machine may be
+// busy.
 func eager() { os.Exit(command(context.Background(), eagerApp())) }
 
-// eagerApp has a clock that is ahead: sessions that a test has just written are not racy.
+// eagerApp returns an App whose clock is ahead, so that sessions that a test has just written do not have racy stamps.
 func eagerApp() *cli.App {
 	a := cli.New()
 	a.ProgressAfter, a.ProgressEvery = 0, 0
@@ -98,7 +99,7 @@ func pausing() {
 	os.Exit(command(ctx, a))
 }
 
-// pausingWriter is a terminal. What writes to it goes on when the channel is closed.
+// pausingWriter is a terminal. Writing to it continues after the channel is closed.
 type pausingWriter struct {
 	*os.File
 	until <-chan struct{}
@@ -135,7 +136,7 @@ func TestArchiveScripts(t *testing.T) {
 	}))
 }
 
-// scripts says how the scripts of a folder run. more adds to what they find.
+// scripts returns the parameters for the scripts in a folder. more adds to their environment.
 func scripts(folder string, more func(*testscript.Env)) testscript.Params {
 	return testscript.Params{
 		Dir:           filepath.Join("testdata", folder),
@@ -154,7 +155,7 @@ func scripts(folder string, more func(*testscript.Env)) testscript.Params {
 			for key, value := range map[string]string{
 				"HOME": home, "USERPROFILE": home, "TZ": "UTC", "TERM": "xterm", "PAGER": "cat", "NO_COLOR": "",
 				"XDG_CACHE_HOME": filepath.Join(e.WorkDir, "cache"),
-				"GORACE":         os.Getenv("GORACE"), // for the commands as well
+				"GORACE":         os.Getenv("GORACE"), // also for the commands
 			} {
 				e.Setenv(key, value)
 			}
@@ -164,7 +165,7 @@ func scripts(folder string, more func(*testscript.Env)) testscript.Params {
 			if more != nil {
 				more(e)
 			}
-			return os.MkdirAll(filepath.Join(home, ".omp", "agent"), 0o700) // omp is the default agent where its folder is
+			return os.MkdirAll(filepath.Join(home, ".omp", "agent"), 0o700) // omp is the default agent if its folder exists
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"treeline":    treelineCmd,
@@ -263,7 +264,7 @@ func mtimeCmd(ts *testscript.TestScript, _ bool, args []string) {
 
 type rememberedKey struct{}
 
-// rememberCmd remembers what is below a folder; unchangedCmd expects the same bytes, modes and times.
+// rememberCmd stores what is below a folder; unchangedCmd expects the same bytes, modes and times.
 func rememberCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Value(rememberedKey{}).(map[string]map[string]string)[args[0]] = listOf(ts, args[0])
 }

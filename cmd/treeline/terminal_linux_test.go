@@ -15,8 +15,7 @@ import (
 
 var escapes = regexp.MustCompile("\x1b\\[([0-9;]*[A-Za-z])")
 
-// terminalCmd runs a command on a terminal of so many columns, and prints its output with escapes as ⟨…⟩:
-// terminal 80 treeline ls
+// terminalCmd runs a command on a terminal of some columns, and prints its output with escapes as ⟨…⟩: terminal 80 treeline ls
 func terminalCmd(ts *testscript.TestScript, _ bool, args []string) {
 	columns, err := strconv.ParseUint(args[0], 10, 16)
 	ts.Check(err)
@@ -63,14 +62,14 @@ func newTerminal() (master, slave *os.File, err error) {
 	return master, slave, nil
 }
 
-// askedCmd runs a command whose input is a terminal at which an answer is typed: asked y treeline rm one
+// askedCmd runs a command that reads an answer from a terminal: asked y treeline rm one
 func askedCmd(ts *testscript.TestScript, _ bool, args []string) {
 	master, slave := openTerminal(ts)
 	_, err := master.WriteString(args[0] + "\n")
 	ts.Check(err)
 	cmd := scriptProcess(ts, args[1:])
 	cmd.Stdin = slave
-	out, _ := cmd.CombinedOutput() // the exit code is 1 for a no
+	out, _ := cmd.CombinedOutput() // the exit code is 1 after the answer no
 	_, err = ts.Stdout().Write(out)
 	ts.Check(err)
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
-// window is a real terminal: a window of tmux.
+// window is a window of tmux: a real terminal.
 type window struct {
 	t      *testing.T
 	socket string
 }
 
-// demoWindow runs a line of the shell on the demo, in a window of 110 columns and 30 lines.
+// demoWindow runs a shell command line on the demo in a window of 110 columns and 30 lines.
 func demoWindow(t *testing.T, line string) *window {
 	t.Helper()
 	tmux, err := exec.LookPath("tmux")
@@ -32,7 +32,7 @@ func demoWindow(t *testing.T, line string) *window {
 	if err := demo.Write(t.Context(), home, time.Now, drivers.Drivers()...); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "tmux") // the server removes its socket when it likes
+	dir, err := os.MkdirTemp("", "tmux") // tmux removes its socket at some later time
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +68,11 @@ func (w *window) press(keys ...string) { w.tmux(append([]string{"send-keys"}, ke
 // types types a text.
 func (w *window) types(text string) { w.tmux("send-keys", "-l", text) }
 
-// shows waits until the window has all texts.
+// shows waits until the window contains all texts.
 func (w *window) shows(texts ...string) string {
 	w.t.Helper()
 	screen := ""
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // tmux tells of no change
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // tmux does not report changes
 		screen = w.tmux("capture-pane", "-p", "-J")
 		missing := false
 		for _, text := range texts {
@@ -143,7 +143,7 @@ func TestPickInScript(t *testing.T) {
 	}
 }
 
-// TestTerminalSignals: whatever ends the program, the terminal is as it was.
+// TestTerminalSignals: whatever ends the program, the terminal is restored.
 func TestTerminalSignals(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -185,7 +185,7 @@ func TestTerminalOnArchive(t *testing.T) {
 	w.shows("ended with 0")
 }
 
-// TestPickWithoutTerminal: it says so, and what to use instead.
+// TestPickWithoutTerminal: the error says so, and what to use instead.
 func TestPickWithoutTerminal(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

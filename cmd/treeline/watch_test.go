@@ -22,10 +22,10 @@ type background struct {
 	mu    sync.Mutex
 	text  []byte
 	read  int           // how much of text was awaited
-	wrote chan struct{} // there is more
+	wrote chan struct{} // signals that there is more
 }
 
-// Write takes the command's output.
+// Write receives the command's output.
 func (b *background) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	b.text = append(b.text, p...)
@@ -37,7 +37,7 @@ func (b *background) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// found looks for a text after what was awaited before.
+// found searches for a text after what was awaited before.
 func (b *background) found(text string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 )
 
-// A worker is a process that runs the commands of scripts, one after the other: the start of a process takes several times as long as
-// most commands. It has the folder and the environment of the command that it runs. "exec treeline" always starts a process.
+// A worker is a process that runs the commands of scripts one after the other, because starting a process takes several times as long as
+// most commands. For each command it changes its folder and environment. "exec treeline" always starts a process.
 type worker struct {
 	cmd *exec.Cmd
 	in  io.Closer
@@ -31,7 +31,7 @@ type worker struct {
 // seldom makes garbage collections of a worker rare: the flags of each command stay in memory, and each collection reads all of them.
 const seldom = "GOGC=1000"
 
-// crew are the workers that have nothing to do.
+// crew has the idle workers.
 type crew struct {
 	mu   sync.Mutex
 	idle []*worker
@@ -39,7 +39,7 @@ type crew struct {
 
 var workers crew
 
-// order is a command line, and answer what became of it.
+// order is a command line, and answer its outcome.
 type order struct {
 	Dir       string
 	Env, Args []string
@@ -50,7 +50,7 @@ type answer struct {
 	Code           int
 }
 
-// work is the process of a worker. It ends with its input.
+// work is the main function of a worker. It ends with its input.
 func work() {
 	orders, answers := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
@@ -70,7 +70,7 @@ func work() {
 	}
 }
 
-// carryOut runs the command line as main does.
+// carryOut runs the command line like main does.
 func (o order) carryOut() (answer, error) {
 	os.Clearenv()
 	for _, v := range append(o.Env, seldom) {
@@ -87,7 +87,7 @@ func (o order) carryOut() (answer, error) {
 	a := cli.New()
 	a.Stdin, a.Stdout, a.Stderr = strings.NewReader(""), &stdout, &stderr
 	code := command(context.Background(), a)
-	return answer{stdout.Bytes(), stderr.Bytes(), code}, os.Chdir(string(filepath.Separator)) // the script can remove its folder
+	return answer{stdout.Bytes(), stderr.Bytes(), code}, os.Chdir(string(filepath.Separator)) // so that the script can remove its folder
 }
 
 // treelineCmd runs a command line: treeline show FILE
@@ -118,14 +118,14 @@ func scriptCode(ts *testscript.TestScript, args []string) int {
 	return 0
 }
 
-// alone reports whether a command needs a process of its own: an agent takes its place, it starts itself, it has standard input,
-// or it has another value of what a process reads once.
+// alone reports whether a command needs a process of its own: an agent replaces it, it starts itself, it has standard input, or it has
+// another value of something that a process reads only once.
 func alone(ts *testscript.TestScript, args []string) bool {
 	return slices.Contains(args, "--exec") || slices.Contains(args, "demo") ||
 		scriptField(ts, "stdin").String() != "" || ts.Getenv("TZ") != "UTC" || ts.Getenv("SSL_CERT_FILE") != ""
 }
 
-// run has a worker carry out a command line.
+// run lets a worker run a command line.
 func (c *crew) run(ts *testscript.TestScript, args []string) (a answer, err error) {
 	w, err := c.take(ts)
 	if err != nil {
@@ -143,7 +143,7 @@ func (c *crew) run(ts *testscript.TestScript, args []string) (a answer, err erro
 	return a, nil
 }
 
-// take gives a worker that has nothing to do, or a new one.
+// take returns an idle worker, or a new one.
 func (c *crew) take(ts *testscript.TestScript) (*worker, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +167,7 @@ func (c *crew) take(ts *testscript.TestScript) (*worker, error) {
 
 func (w *worker) end() error { return errors.Join(w.in.Close(), w.cmd.Wait()) }
 
-// end ends all workers. No script runs any more.
+// end ends all workers. No scripts run any more.
 func (c *crew) end() (err error) {
 	for _, w := range c.idle {
 		err = errors.Join(err, w.end())
@@ -189,7 +189,7 @@ func scriptProcess(ts *testscript.TestScript, args []string) *exec.Cmd {
 	return cmd
 }
 
-// scriptEnviron is the environment of a script's commands.
+// scriptEnviron returns the environment of a script's commands.
 func scriptEnviron(ts *testscript.TestScript) []string {
 	env := scriptField(ts, "env")
 	list := make([]string, env.Len(), env.Len()+1)

@@ -71,7 +71,7 @@ func globCmd(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// bigCmd writes a message of so many bytes: big FILE 600000
+// bigCmd writes a message of some bytes: big FILE 600000
 func bigCmd(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -111,7 +111,7 @@ func TestAppendTooLong(t *testing.T) {
 	}
 }
 
-// talk runs 'treeline append --stdin' and gives functions to write a line and to read a receipt.
+// talk runs 'treeline append --stdin' and returns functions that write a line and read a receipt.
 func talk(t *testing.T, args ...string) (say func(string), hear func() string, end func() (code int, stderr string)) {
 	t.Helper()
 	inR, inW := io.Pipe()

@@ -21,7 +21,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestColumns: cells, ends and cut lines have exactly the columns that they are given, with styles and wide characters.
+// TestColumns: cells, ends and cut lines have exactly the given width, even with styles and wide characters.
 func TestColumns(t *testing.T) {
 	p := Colours(true)
 	for _, text := range []string{"", "short", strings.Repeat("long ", 20), "日本語日本語日本語日本語", "a\nb\tc"} {

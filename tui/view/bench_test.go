@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// BenchmarkScroll measures a key and the frame after it, with all that is loaded for it, in sessions that are large in one way or another.
+// BenchmarkScroll measures a key and the next frame, including all loading, in sessions that are large in some way.
 func BenchmarkScroll(b *testing.B) {
 	for _, l := range []struct {
 		name string
@@ -74,7 +74,7 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// bigDiff is a session that replaces a file of so many lines.
+// bigDiff returns a session that replaces a file of n lines.
 func bigDiff(b testing.TB, n int) *treeline.Session {
 	var old, now strings.Builder
 	for n := range n {
@@ -87,7 +87,7 @@ func bigDiff(b testing.TB, n int) *treeline.Session {
 	return log(b, said("a", "", "user", "Do it."), call, result)
 }
 
-// star is a session with many branches after one entry.
+// star returns a session with many branches after one entry.
 func star(b testing.TB, n int) *treeline.Session {
 	lines := []string{said("a", "", "user", "Begin.")}
 	for i := range n {
@@ -96,7 +96,7 @@ func star(b testing.TB, n int) *treeline.Session {
 	return log(b, lines...)
 }
 
-// comb is a session in which a branch begins after each entry.
+// comb returns a session in which a branch begins after each entry.
 func comb(b testing.TB, n int) *treeline.Session {
 	lines := []string{said("a0", "", "user", "Begin.")}
 	for i := range n {
@@ -105,15 +105,15 @@ func comb(b testing.TB, n int) *treeline.Session {
 	return log(b, lines...)
 }
 
-// A frame of a session of 100,000 entries, or with a text of ten megabytes, needs the memory of what it shows, with all that is read for it: the
-// session is not wrapped as a whole. Benchmarks measure the time.
+// A frame of a session of 100,000 entries, or with a text of ten megabytes, takes only the memory for what it shows: the session is not
+// wrapped as a whole. Benchmarks measure the time.
 func TestFrameIsCheap(t *testing.T) {
-	most := func(all int) int { return soaktest.Part(all, all/2) } // a frame of all of it takes more than the limit in either case
+	most := func(all int) int { return soaktest.Part(all, all/2) } // laying out everything exceeds the limit in either case
 	long := log(t, talk(most(50_000))...)
 	for _, c := range []struct {
 		name string
 		make func() *treeline.Session
-		keys string // the last one is pressed again and again
+		keys string // the last key is pressed again and again
 	}{
 		{"entries", func() *treeline.Session { return openFile(t, long.Path()) }, "g pgdown"},
 		{"rows", func() *treeline.Session { return openFile(t, long.Path()) }, "tab g pgdown"},
@@ -143,7 +143,7 @@ func TestFrameIsCheap(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes were allocated so far.
+// allocated returns the number of bytes allocated so far.
 func allocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -25,7 +25,7 @@ type rider struct {
 	t             testing.TB
 	v             *viewer
 	width, height int
-	asked         []tea.Msg // what the screen asked of the program
+	asked         []tea.Msg // messages from the screen to the program
 }
 
 func ride(t testing.TB, s *treeline.Session, o Options, width, height int) *rider {
@@ -34,12 +34,12 @@ func ride(t testing.TB, s *treeline.Session, o Options, width, height int) *ride
 	r := &rider{t: t, v: New(t.Context(), s, o).(*viewer), width: width, height: height}
 	t.Cleanup(func() { _ = r.v.Close() }) // some tests close it
 	r.v.Draw(width, height)
-	// All that Init does but waiting for changes, which would take for ever: tests tell of them.
+	// This is all that Init does, except waiting for changes, which would never end: tests report changes themselves.
 	r.run(tea.Batch(r.v.load(r.v.job), r.v.outline(), r.v.relate()))
 	return r
 }
 
-// run runs a command and all that follow from it. Tests of what is written to a session have no command that waits for it.
+// run runs a command and all commands that follow from it. In tests of writing to a session, no command waits for changes.
 func (r *rider) run(cmd tea.Cmd) {
 	if cmd != nil {
 		r.take(cmd())
@@ -86,7 +86,7 @@ func (r *rider) send(msg tea.Msg) {
 	r.run(cmd)
 }
 
-// answer gives the last message of a kind that the screen sent to the program.
+// answer returns the last message of a type that the screen sent to the program.
 func answer[T tea.Msg](r *rider) T {
 	r.t.Helper()
 	var zero T
@@ -100,7 +100,7 @@ func answer[T tea.Msg](r *rider) T {
 	return msg
 }
 
-// text is the frame without colours.
+// text returns the frame without colours.
 func (r *rider) text() string {
 	r.t.Helper()
 	was := r.v.paint
@@ -110,7 +110,7 @@ func (r *rider) text() string {
 	return frame
 }
 
-// sees checks that the frame has texts.
+// sees checks that the frame contains texts.
 func (r *rider) sees(texts ...string) {
 	r.t.Helper()
 	frame := r.text()
@@ -121,7 +121,7 @@ func (r *rider) sees(texts ...string) {
 	}
 }
 
-// misses checks that the frame does not have texts.
+// misses checks that the frame does not contain texts.
 func (r *rider) misses(texts ...string) {
 	r.t.Helper()
 	frame := r.text()
@@ -157,7 +157,7 @@ func rows(t testing.TB, s *treeline.Store) []treeline.Row {
 	return list
 }
 
-// open opens the session of the demo that has a title.
+// open opens the session of the demo with a title.
 func open(t testing.TB, s *treeline.Store, title string) *treeline.Session {
 	t.Helper()
 	for _, r := range rows(t, s) {
@@ -173,7 +173,7 @@ func open(t testing.TB, s *treeline.Store, title string) *treeline.Session {
 	return nil
 }
 
-// golden compares a frame with the one that is kept.
+// golden compares a frame with its golden file.
 func (r *rider) golden(name, frame string) {
 	r.t.Helper()
 	for n, l := range strings.Split(frame, "\n") {
@@ -247,7 +247,7 @@ func openFile(t testing.TB, path string) *treeline.Session {
 	return sess
 }
 
-// said is a message as a line of a log. parent is "" for the first.
+// said returns a message as a line of a log. parent is "" for the first one.
 func said(id, parent, role, text string) string {
 	up := "null"
 	if parent != "" {
@@ -258,6 +258,6 @@ func said(id, parent, role, text string) string {
 }
 
 func quote(s string) string {
-	b, _ := json.Marshal(s) // a string has no error
+	b, _ := json.Marshal(s) // a string always encodes
 	return string(b)
 }

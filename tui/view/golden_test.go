@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// Frames of the demo, in every mode, at both sizes. Rewrite them with -update-frames and look at the difference.
+// Frames of the demo, in every mode and both sizes. -update-frames rewrites them; check the differences.
 func TestGolden(t *testing.T) {
 	s := machine(t)
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// attacks are texts that try to control a terminal, to hide, or to be wider than they look.
+// attacks returns texts that try to control a terminal, to hide, or to be wider than they look.
 func attacks() (list []string) {
 	var controls strings.Builder
 	for c := rune(0); c < 0x20; c++ {
@@ -25,7 +25,7 @@ func attacks() (list []string) {
 		"\x1b[2J\x1b[1;1H\x1b[?1049l\x1b[6n\u009b2J",                                   // cursor, screen, report
 		"\x1bP$q\"p\x1b\\ \x1b_Gi=1;AAAA\x1b\\ \x1b^x\x1b\\ \x1bX\x1b\\ \u0090q\u009c", // DCS, APC, PM, SOS
 		"\x1b[31mred\x1b[0m \x1b(0 \x1bc \x1b7 \x1b8 \x1b=",                            // colours, character sets, reset
-		"&#27;[2J &#x1b;]0;owned&#7; &#155;2J &rlm;&#8238;",                            // by references of Markdown
+		"&#27;[2J &#x1b;]0;owned&#7; &#155;2J &rlm;&#8238;",                            // character references of Markdown
 		"a\u202eb\u2066c\u2069\u200f\u061c\u2028\u2029\u00ad\ufeff\U000e0041",          // direction, lines, tags
 		"世界 한국어 👩‍👩‍👧‍👦 🇩🇪🇫🇷🇩 e\u0301\u0301\u200d\ufe0f ﷽ ½",
 		"z" + strings.Repeat("\u0301", 3000) + "\u200b\u200c\u200d",
@@ -37,7 +37,7 @@ func attacks() (list []string) {
 	}
 }
 
-// poisoned is a log in which each text, name and id is an attack.
+// poisoned returns a log in which each text, name and id is an attack.
 func poisoned() (lines []string) {
 	last := "null"
 	for n, a := range attacks() {
@@ -78,8 +78,8 @@ func poisoned() (lines []string) {
 	return lines
 }
 
-// Whatever a session says, a frame has only the escapes of the palette, no character that controls a terminal, and lines of exactly
-// the width.
+// Whatever a session contains, a frame has only the escape sequences of the palette, no character that controls a terminal, and lines of
+// exactly the width.
 func TestHostile(t *testing.T) {
 	lines := poisoned()
 	for _, c := range []struct {
@@ -157,7 +157,7 @@ func checkFrame(t *testing.T, stripped, frame string, width, height int) {
 	}
 }
 
-// A command that is shown is about this session and entry, whatever their ids are.
+// A command that is shown applies to this session and entry, whatever their ids are.
 func TestCommandsAreSpelled(t *testing.T) {
 	const id = "x; rm -rf ~"
 	r := ride(t, log(t, said(id, "", "user", "x")), Options{}, 80, 24)

@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// talk is a log of so many prompts and answers.
+// talk returns a log of n prompts and answers.
 func talk(n int) (lines []string) {
 	up := ""
 	for i := range n {
@@ -39,7 +39,7 @@ func write(t *testing.T, path string, lines ...string) {
 	}
 }
 
-// A screen that is at the end follows the session. The number of entries is told, too.
+// A screen at the end follows the session, and the number of entries is updated.
 func TestFollowsTheEnd(t *testing.T) {
 	r := ride(t, log(t, talk(30)...), Options{}, 120, 24)
 	for n := range 5 {
@@ -62,7 +62,7 @@ func TestFollowsTheEnd(t *testing.T) {
 	r.sees("A new new4")
 }
 
-// A cursor that is not on the last message stays on its own, as long as that is shown: a label that is written moves nothing.
+// A cursor that is not on the last message stays where it is while that is visible: writing a label moves nothing.
 func TestCursorStaysAtTheEnd(t *testing.T) {
 	r := ride(t, log(t, talk(4)...), Options{}, 80, 24)
 	r.press("k", "k")
@@ -74,7 +74,7 @@ func TestCursorStaysAtTheEnd(t *testing.T) {
 		t.Errorf("the cursor is on %s, was on %s", r.v.here(), here)
 	}
 	up := "new"
-	for n := range 9 { // it is out of sight now
+	for n := range 9 { // now it is out of view
 		id := fmt.Sprintf("more%d", n)
 		write(t, r.v.facts.path, said(id, up, "user", "More."))
 		up = id
@@ -85,7 +85,7 @@ func TestCursorStaysAtTheEnd(t *testing.T) {
 	}
 }
 
-// Esc leaves what the model sees and the changes for the transcript; there the key is the program's.
+// Esc returns from the modes model and changes to the transcript; there the key belongs to the program.
 func TestEscapeLeavesModes(t *testing.T) {
 	r := ride(t, log(t, talk(3)...), Options{}, 80, 24)
 	for _, mode := range []string{"3", "4"} {
@@ -101,7 +101,7 @@ func TestEscapeLeavesModes(t *testing.T) {
 	}
 }
 
-// A long text that is being loaded to its end does not keep what is written from being shown, and comes also after that.
+// Loading a long text completely does not prevent new entries from being shown, nor do they prevent the text.
 func TestWholeBesideOthers(t *testing.T) {
 	long := strings.Repeat("word ", 30_000) + "THE END"
 	lines := append(talk(3), said("long", "a2", "user", long), said("after", "long", "assistant", "Yes."))
@@ -136,8 +136,7 @@ func TestWholeBesideOthers(t *testing.T) {
 	}
 }
 
-// A screen that is elsewhere does not move: not when the session goes on, nor when another branch begins, nor with a text that
-// was unfolded.
+// A screen that is not at the end does not move: not when the session grows, nor when another branch begins, nor with an unfolded text.
 func TestStaysElsewhere(t *testing.T) {
 	long := strings.Repeat("word ", 30_000) + "THE END"
 	lines := append(talk(20), said("long", "a19", "user", long), said("after", "long", "assistant", "Yes."))
@@ -165,7 +164,7 @@ func TestStaysElsewhere(t *testing.T) {
 			if c.name == "tree" { // the new branch has rows
 				after = before
 			}
-			if strings.Contains(after, "branch 1 of 2") { // where the fork is in sight, it is shown
+			if strings.Contains(after, "branch 1 of 2") { // a visible fork changes
 				after = before
 			}
 			if strings.ReplaceAll(after, "─ another branch ─", strings.Repeat("─", 18)) != before {
@@ -190,7 +189,7 @@ func TestBetweenOutlines(t *testing.T) {
 	r.sees("Another branch.")
 }
 
-// The end of another branch is followed as well.
+// The end of another branch is followed, too.
 func TestFollowsABranch(t *testing.T) {
 	lines := append(talk(3), said("other", "a0", "user", "Another way."), said("way", "other", "assistant", "Fine."))
 	r := ride(t, log(t, lines...), Options{}, 80, 24)
@@ -235,7 +234,7 @@ func TestReplaced(t *testing.T) {
 	r.sees("A better answer", "not up to date")
 }
 
-// What any program writes is told without a key.
+// What other programs write is shown without a key.
 func TestWatches(t *testing.T) {
 	sess := log(t, talk(2)...)
 	s, err := treeline.New(demo.Machine(t.TempDir(), time.Now))

@@ -13,7 +13,7 @@ const richProse = "# A heading with `code`\n\nProse with *emphasis*, **strength*
 	"```go\n// Sum adds.\nfunc Sum(a, b int) string { return \"a\" + strconv.Itoa(a+b) } // and a long comment at the end\n```\n\n" +
 	"世界 and 👩‍👩‍👧‍👦 are wide."
 
-// rich is a session with everything that is drawn in a way of its own.
+// rich returns a session with one of each thing that is drawn in a special way.
 func rich() []string {
 	message := func(id, up, body string) string {
 		return `{"type":"message","id":"` + id + `","parentId":"` + up + `","timestamp":"2026-03-02T14:00:01.000Z","message":{` + body + `}}`
@@ -42,7 +42,7 @@ func rich() []string {
 	}
 }
 
-// Everything that is drawn in a way of its own, narrow and wide, folded and unfolded.
+// These are drawn narrow and wide, folded and unfolded.
 func TestRich(t *testing.T) {
 	s := log(t, rich()...)
 	for _, c := range []struct {

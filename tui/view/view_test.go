@@ -31,7 +31,7 @@ func generated(t testing.TB, o gen.Options) *treeline.Session {
 	return openFile(t, path)
 }
 
-// all gives the ids of all blocks on the path.
+// all returns the ids of all blocks on the path.
 func all(t testing.TB, s *treeline.Session, m transcript.Mode) (list []session.EntryID) {
 	t.Helper()
 	w, err := transcript.New(s, nil).Window(t.Context(), transcript.Request{First: true, Limit: 1 << 20, Mode: m})
@@ -102,7 +102,7 @@ func TestPassesEveryBlock(t *testing.T) {
 	}
 }
 
-// Messages that have the ids of others are passed like all others.
+// Messages with repeated ids are passed like all others.
 func TestPassesRepeatedIDs(t *testing.T) {
 	const messages = 2 * mostItems
 	log := `{"session":{"id":"ses_e1ff00000013ffeFixture0013xx","slug":"s","directory":"/garden","title":"t","version":"1.18.33","time_created":1794750000000}}` + "\n"
@@ -136,7 +136,7 @@ func TestPassesRepeatedIDs(t *testing.T) {
 	}
 }
 
-// Whatever is pressed, the frame has its size, the cursor is in sight, and actions are about an entry that there is.
+// Whatever is pressed, the frame has its size, the cursor is visible, and actions apply to an existing entry.
 func TestRandomKeys(t *testing.T) {
 	s := generated(t, gen.Options{Seed: 5, Entries: 600, Branches: 25, CompactEvery: 100})
 	random := rand.New(rand.NewPCG(1, 2))
@@ -201,7 +201,7 @@ func TestBranches(t *testing.T) {
 	r.sees("▌│ ● Done, but two tests", "rounding twice loses a cent")
 }
 
-// The cursor of the tree moves over every row, also those whose entries have no block of their own.
+// The cursor of the tree moves over every row, including those whose entries have no block of their own.
 func TestTree(t *testing.T) {
 	s := machine(t)
 	for _, title := range []string{"Prices are off by a cent", "Customers can return items", "A test fails once a week"} {
@@ -232,7 +232,7 @@ func TestTree(t *testing.T) {
 	r.sees("│ ● Done, but two")
 }
 
-// J and K go from prompt to prompt. What the agent says in the name of the user is none.
+// J and K go from prompt to prompt, and skip what the agent wrote in the name of the user.
 func TestPrompts(t *testing.T) {
 	for _, file := range []string{"claude/testdata/claude/commands-and-errors", "claude/testdata/claude/compaction", "codex/testdata/codex/calls"} {
 		sess := openFile(t, filepath.Join("../../dialect", file+".jsonl"))
@@ -287,7 +287,7 @@ func TestModelAtTheCursor(t *testing.T) {
 	}
 }
 
-// seen counts the messages that the model sees at an entry.
+// seen returns the number of messages that the model sees at an entry.
 func seen(t *testing.T, s *treeline.Session, at session.EntryID) (n int) {
 	t.Helper()
 	c, err := s.Context(t.Context(), at, treeline.ContextOptions{})
@@ -303,7 +303,7 @@ func seen(t *testing.T, s *treeline.Session, at session.EntryID) (n int) {
 	return n
 }
 
-// At an entry before the first message the model sees nothing, and the screen says so.
+// At an entry before the first message, the model sees nothing, and the screen says so.
 func TestModelSeesNothing(t *testing.T) {
 	info := `{"type":"session_info","id":"a","parentId":null,"timestamp":"2026-03-02T14:00:00.000Z","name":"T"}`
 	r := ride(t, log(t, info, said("b", "a", "user", "one")), Options{}, 80, 24)
@@ -311,7 +311,7 @@ func TestModelSeesNothing(t *testing.T) {
 	r.sees("the model sees nothing at this entry")
 }
 
-// At 80 columns a key for a mode shows it, also from the tree.
+// At 80 columns, the key of a mode shows the mode even from the tree.
 func TestModeLeavesTree(t *testing.T) {
 	for key, want := range map[string]string{"1": "everything", "2": "focused", "3": "tokens", "4": "changes", "c": "tokens"} {
 		r := ride(t, log(t, said("a", "", "user", "one"), said("b", "a", "assistant", "two")), Options{}, 80, 24)
@@ -338,7 +338,7 @@ func TestFind(t *testing.T) {
 	r := ride(t, log(t, lines...), Options{}, 80, 24)
 	r.press("/")
 	r.run(answer[look.Ask](r).Then("Needle"))
-	// It goes on at the other end, since the cursor is at the end.
+	// The search wraps around, since the cursor is at the end.
 	for _, want := range []string{"a", "c", "f", "a"} {
 		if got := r.v.current(); got == nil || string(got.id) != want {
 			t.Fatalf("found %v, want %s", got, want)
@@ -363,7 +363,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A long text is shown in part. Unfolded, it is there to its end.
+// A long text is shown in part; unfolded, it is complete.
 func TestLongText(t *testing.T) {
 	text := strings.Repeat("word ", 40_000) + "\n\nTHE END"
 	r := ride(t, log(t, said("a", "", "user", text), said("b", "a", "assistant", "yes")), Options{}, 80, 24)
@@ -422,7 +422,7 @@ func TestRequests(t *testing.T) {
 	r.sees("write pricing/cents.go")
 }
 
-// A session without entries has nothing to move in, and no key does harm.
+// A session without entries has nothing to move in, and keys do no harm.
 func TestEmpty(t *testing.T) {
 	r := ride(t, log(t), Options{}, 120, 24)
 	r.sees("(no entries yet)")
@@ -433,7 +433,7 @@ func TestEmpty(t *testing.T) {
 	r.wheel(100, 3, false)
 }
 
-// Where the session ends before its last entries, it is said how they go on. A reader who moved the leaf there is taken to it.
+// If the session's leaf is before its last entries, the ending shows how they continue. A reader who moved the leaf there is taken to it.
 func TestGoesOn(t *testing.T) {
 	reader := log(t, talk(4)...)
 	path := reader.Path()
@@ -455,7 +455,7 @@ func TestGoesOn(t *testing.T) {
 	if err := sess.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r.run(r.v.renew()) // another program did it: the reader stays
+	r.run(r.v.renew()) // another program moved the leaf: the reader's position stays
 	if r.v.here() != "q1" || strings.ReplaceAll(r.text(), "─ another branch ─", strings.Repeat("─", 18)) != before {
 		t.Errorf("it moved:\n%s", r.text())
 	}
@@ -470,7 +470,7 @@ func TestGoesOn(t *testing.T) {
 	r.misses("continues in")
 }
 
-// No key does two things, and each says what it does.
+// No key has two meanings, and each has a help text.
 func TestKeys(t *testing.T) {
 	r := ride(t, log(t, said("a", "", "user", "x")), Options{}, 80, 24)
 	r.v.needle = "x"
@@ -518,7 +518,7 @@ func TestMouse(t *testing.T) {
 	}
 }
 
-// TestHeadingWithoutTitle: a session without a title is called by its first prompt, as in the list.
+// TestHeadingWithoutTitle: a session without a title is named by its first prompt, as in the list.
 func TestHeadingWithoutTitle(t *testing.T) {
 	for _, c := range []struct {
 		lines []string
@@ -543,7 +543,7 @@ func TestHeadingWithoutTitle(t *testing.T) {
 	}
 }
 
-// TestNarrowTabs: the name of the mode stays in sight where there is no room for all of them.
+// TestNarrowTabs: the name of the mode stays visible even if there is no room for all of them.
 func TestNarrowTabs(t *testing.T) {
 	r := ride(t, log(t, talk(2)...), Options{}, 40, 12)
 	for m := range modes {

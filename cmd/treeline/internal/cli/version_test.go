@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// TestBuiltFrom reads what the Go command notes in a build of a checkout, and in one of a module from a proxy.
+// TestBuiltFrom reads what the go command records in a build of a checkout, and in one of a module from a proxy.
 func TestBuiltFrom(t *testing.T) {
 	checkout := &debug.BuildInfo{Main: debug.Module{Version: "v0.0.0-20260102030405-0123456789ab+dirty"}, Settings: []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"},

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// A line fits if that is possible, nothing is left out or cut without need, and what must stay whole does.
+// A line fits if possible, nothing is dropped or cut without need, and what must stay whole does.
 func TestSqueeze(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -58,13 +58,13 @@ func TestSqueeze(t *testing.T) {
 	}
 }
 
-// A table of many rows, which are kept in several pages, is written as it was added, whole and cut to the width of a terminal.
+// A table of many rows, which take several pages of memory, is written as it was added, both whole and cut to the width of a terminal.
 func TestLongTable(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{0, 24} {
 		rows := Table{{Name: "N", Right: true}, {Name: "TEXT", Least: Fewest}, {Name: "END"}}
 		var want strings.Builder
-		const most = 300 // bytes of a text, whose length then takes two bytes
+		const most = 300 // length of a text in bytes, which takes two bytes to store
 		wide := most
 		if width > 0 {
 			wide = width - len("1000  ") - len("  END")

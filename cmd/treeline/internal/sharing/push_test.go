@@ -28,7 +28,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// A password is noticed wherever it stands, and in an address that is not valid, too.
+// A password is detected wherever it is, even in an invalid address.
 func TestHasPassword(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]bool{
@@ -42,7 +42,7 @@ func TestHasPassword(t *testing.T) {
 	}
 }
 
-// TestPushedLine: the size is that of logs that were copied; what a failed one sent is not told.
+// TestPushedLine: the size counts only logs that were copied, not the bytes of a log that failed.
 func TestPushedLine(t *testing.T) {
 	c := &copying{f: &copyFlags{}, done: "pushed"}
 	for want, r := range map[string]push.Report{

@@ -12,7 +12,7 @@ const said = (role, text) =>
     ? { role, content: text, timestamp: 1 }
     : { role, content: [{ type: "text", text }], provider: "anthropic", model: "claude", timestamp: 1 };
 
-// with gives a test a client with a home of its own.
+// with runs a test with a client that has a home directory of its own.
 const withClient = (name, use) =>
   test(name, async () => {
     const home = mkdtempSync(join(tmpdir(), "treeline-"));
@@ -105,7 +105,7 @@ withClient("changes", async (client, home) => {
   assert.deepEqual(seen, ["start", "entry"]);
 });
 
-// More is sent than a pipe holds. Node warns of a leak if each request waits for the pipe on its own.
+// This sends more than a pipe holds. Node warns of a leak if each request waits for the pipe separately.
 withClient("many at once", async (client) => {
   const warnings = [];
   process.on("warning", (w) => warnings.push(w.name));
@@ -131,7 +131,7 @@ test("a server that is killed while it writes", async () => {
   rmSync(home, { recursive: true });
 });
 
-// A record is passed on as it is written, and JSON may have a carriage return between its members.
+// Records are passed on unchanged, and JSON may have a carriage return between its members.
 withClient("carriage returns", async (client, home) => {
   const { file } = await talk(client, home);
   appendFileSync(file, '{"type":"custom",\r"customType":"x","data":"\u2028","id":"0a1b2c3d","parentId":null,"timestamp":"2026-01-01T00:00:00Z"}\n');

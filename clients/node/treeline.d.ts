@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" />
 // The types of treeline.js.
 
-/** What the server answers when it cannot do what was asked. Programs go by the code; the text is for people. */
+/** An error answer of the server. Programs should check the code; the text is for people. */
 export class TreelineError extends Error {
   readonly code: number;
   constructor(code: number, message: string);
@@ -1525,20 +1525,20 @@ export interface ClientOptions {
   arguments?: string[];
   env?: Record<string, string | undefined>;
   cwd?: string;
-  /** Is called with each notification. */
+  /** Called with each notification. */
   onNotification?: (method: string, params: any) => void;
 }
 
 export interface Client extends ClientMethods {}
 
-/** A connection to a server of its own, which ends with it. */
+/** A connection to its own server process, which ends with it. */
 export class Client {
   constructor(options?: ClientOptions);
-  /** Ends the server, which flushes and closes all sessions, and gives its exit code. */
+  /** Ends the server, which flushes and closes all sessions, and returns its exit code. */
   close(): Promise<number | null>;
-  /** Calls a method by its name. */
+  /** Calls the method with a name. */
   call(method: string, params?: object): Promise<any>;
-  /** Follows sessions, as watch does, and gives the changes until the loop over them ends. */
+  /** Follows sessions like watch, and yields the changes until the loop over them ends. */
   changes(params?: WatchParams): AsyncGenerator<Change, void, undefined>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -9,11 +9,11 @@
 //   await client.close();
 //
 // A Client starts `treeline rpc` and has one method for each method of docs/rpc.md that needs no open session. A Session has
-// the others; its handle is filled in. Parameters are members of one object. Methods reject with a TreelineError.
+// the others, which use its handle. Parameters are members of one object. Methods reject with a TreelineError.
 
 import { spawn } from "node:child_process";
 
-/** What the server answers when it cannot do what was asked. Programs go by the code; the text is for people. */
+/** An error answer of the server. Programs should check the code; the text is for people. */
 export class TreelineError extends Error {
   constructor(code, message) {
     super(message);
@@ -30,7 +30,7 @@ export class ConnectionLost extends Error {
   }
 }
 
-// What the generated methods call.
+// The methods that the generated ones call.
 class Caller {
   async *_pages(method, rows, params) {
     for (;;) {
@@ -328,7 +328,7 @@ class SessionMethods extends Caller {
 }
 // </session>
 
-/** A connection to a server of its own, which ends with it. */
+/** A connection to its own server process, which ends with it. */
 export class Client extends ClientMethods {
   #process;
   #last = 0;
@@ -342,7 +342,7 @@ export class Client extends ClientMethods {
     super();
     this.#onNotification = onNotification;
     this.#process = spawn(program, ["rpc", ...args], { stdio: ["pipe", "pipe", "inherit"], env, cwd });
-    this.#process.stdin.on("error", () => {}); // the end of the process says the same
+    this.#process.stdin.on("error", () => {}); // the end of the process is reported anyway
     this.#exit = new Promise((resolve) => {
       let failure;
       this.#process.on("error", (error) => {
@@ -355,7 +355,7 @@ export class Client extends ClientMethods {
       });
     });
     this.#process.stdout.setEncoding("utf8");
-    let begun = []; // pieces of a line. A part of one that a killed server leaves is no line
+    let begun = []; // pieces of a line. If the server was killed, an incomplete line is dropped
     this.#process.stdout.on("data", (text) => {
       const lines = text.split("\n"); // not node:readline, which also ends lines at a carriage return
       for (const rest of lines.splice(0, lines.length - 1)) {
@@ -366,7 +366,7 @@ export class Client extends ClientMethods {
     });
   }
 
-  /** Ends the server, which flushes and closes all sessions, and gives its exit code. */
+  /** Ends the server, which flushes and closes all sessions, and returns its exit code. */
   async close() {
     this.#process.stdin.end();
     return this.#exit;
@@ -376,12 +376,12 @@ export class Client extends ClientMethods {
     await this.close();
   }
 
-  /** Calls a method by its name. */
+  /** Calls the method with a name. */
   async call(method, params = {}) {
     return this.#send(method, params);
   }
 
-  /** Follows sessions, as watch does, and gives the changes until the loop over them ends. */
+  /** Follows sessions like watch, and yields the changes until the loop over them ends. */
   async *changes(params = {}) {
     const queue = [];
     let wake = () => {};
@@ -416,7 +416,7 @@ export class Client extends ClientMethods {
   async #send(method, params = {}, then) {
     if (this.#ended) throw new ConnectionLost();
     const id = ++this.#last;
-    const line = JSON.stringify({ jsonrpc: "2.0", id, method, params }) + "\n"; // throws at what is not JSON, such as a BigInt
+    const line = JSON.stringify({ jsonrpc: "2.0", id, method, params }) + "\n"; // throws for a value that is not JSON, such as a BigInt
     const answer = new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, then }));
     this.#process.stdin.write(line);
     return answer;
@@ -427,7 +427,7 @@ export class Client extends ClientMethods {
     try {
       message = JSON.parse(line);
     } catch {
-      this.#end(new ConnectionLost("the server sent what is not JSON")); // nothing tells which request it answers
+      this.#end(new ConnectionLost("the server sent what is not JSON")); // it is unknown which request this answers
       return;
     }
     if ("method" in message) {
@@ -435,7 +435,7 @@ export class Client extends ClientMethods {
       try {
         this.#onNotification?.(message.method, message.params);
       } catch (error) {
-        queueMicrotask(() => { throw error; }); // uncaught, as in any callback, but what comes next is read
+        queueMicrotask(() => { throw error; }); // the error is uncaught, as in any callback, but reading goes on
       }
       return;
     }

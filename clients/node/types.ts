@@ -1,4 +1,4 @@
-// What tsc must accept and refuse: .ci/run checks it. It is never run.
+// Code that tsc must accept or refuse, as .ci/run checks. It is never run.
 
 import { Client, type Change, type Row, Session, TreelineError } from "treeline";
 

@@ -22,7 +22,7 @@ def said(role, text):
 
 
 def spelled(name):
-    """A name as Python spells it. An abbreviation is one word."""
+    """Converts a name to Python's style. An abbreviation is one word."""
     return re.sub("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
@@ -35,7 +35,7 @@ class ClientTest(unittest.TestCase):
         self.addCleanup(self.client.close)
 
     def talk(self, dialect="pi"):
-        """Makes a session of one question and one answer."""
+        """Makes a session with one question and one answer."""
         with self.client.create(self.home, dialect=dialect) as session:
             session.append_message(said("user", "Which tests fail?"))
             session.append_message(said("assistant", "Only the printer."))
@@ -120,7 +120,7 @@ class ClientTest(unittest.TestCase):
             session.get_entries()
 
     def test_not_json(self):
-        """A value that is not JSON is refused where it is given. The client goes on."""
+        """A value that is not JSON is refused at once. The client can still be used."""
         with self.client.in_memory() as session:
             for value, error in ((float("nan"), ValueError), (b"bytes", TypeError)):
                 with self.assertRaises(error):
@@ -146,7 +146,7 @@ class ClientTest(unittest.TestCase):
         return program
 
     def test_deep(self):
-        """An answer that nests too deep for Python fails its own request. The client goes on."""
+        """An answer that is nested too deeply for Python makes its own request fail. The client can still be used."""
         deep = '{"jsonrpc":"2.0","id":1,"result":' + "[" * 200_000 + "]" * 200_000 + "}"
         program = self.server(
             f"sys.stdin.readline(), print({deep!r}, flush=True)\n"
@@ -164,7 +164,7 @@ class ClientTest(unittest.TestCase):
             session.start_run()  # not a run without a session
 
     def test_waiting_server(self):
-        """Answers are read while a request is written: the server may wait for the one before it goes on with the other."""
+        """Answers are read while a request is written: the server may wait for the former before it reads on."""
         answer = '{"jsonrpc":"2.0","id":%d,"result":"' + "x" * 200_000 + '"}'
         program = self.server(
             "sys.stdin.readline(), sys.stdin.readline(), sys.stdin.read(1)\n"
@@ -177,7 +177,7 @@ class ClientTest(unittest.TestCase):
             self.assertEqual([len(f.result()) for f in first], [200_000, 200_000])
 
     def test_killed(self):
-        """A server that is killed while it writes is lost, and nothing else happens."""
+        """If the server is killed while it writes, the only error is ConnectionLost."""
         program = self.server("""sys.stdin.readline(), print('{"jsonrpc":"2.0","id":1,"res', end="")""")
         with unittest.mock.patch("threading.excepthook") as uncaught, treeline.Client(program) as client:
             with self.assertRaises(treeline.ConnectionLost):

@@ -7,8 +7,8 @@
         print(session.build_parts()["messages"])
 
 A Client starts `treeline rpc` and has one method for each method of docs/rpc.md that needs no open session. A Session has the
-others; its handle is filled in. Names are spelled as Python does (append_message for appendMessage). A parameter that is left
-out is not sent. Methods raise Error. Several threads may use a client at once.
+others, which use its handle. Names are in Python's style (append_message for appendMessage). An omitted parameter is not
+sent. Methods raise Error. Several threads may use a client at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Client", "Session", "Error", "ConnectionLost", "UNSET"]
 
 
 class Error(Exception):
-    """What the server answers when it cannot do what was asked. Programs go by the code; the text is for people."""
+    """An error answer of the server. Programs should check the code; the text is for people."""
 
     PARSE = -32700
     INVALID_REQUEST = -32600
@@ -50,7 +50,7 @@ class _Unset:
 
 
 UNSET: Any = _Unset()
-"""The value of a parameter that is left out, where None means null."""
+"""The value of an omitted parameter for which None means null."""
 
 
 # <shapes> from rpc.discover; go test ./clients -update writes them
@@ -572,7 +572,7 @@ class Watching(TypedDict):
 
 
 class _Caller:
-    """What the generated methods call."""
+    """The methods that the generated ones call."""
 
     def _call(self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Any:
         raise NotImplementedError
@@ -581,7 +581,7 @@ class _Caller:
         raise NotImplementedError
 
     def _pages(self, method: str, rows: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Iterator[Any]:
-        """Gives the elements of all pages."""
+        """Yields the elements of all pages."""
         while True:
             page = self._call(method, params, needed)
             yield from page[rows]
@@ -1800,7 +1800,7 @@ class _SessionMethods(_Caller):
 
 
 class Client(_ClientMethods):
-    """A connection to a server of its own, which ends with it."""
+    """A connection to its own server process, which ends with it."""
 
     def __init__(
         self,
@@ -1812,12 +1812,12 @@ class Client(_ClientMethods):
         on_notification: Optional[Callable[[str, Any], None]] = None,
     ) -> None:
         """Starts `program rpc arguments`. on_notification is called with the method and parameters of each notification, in
-        the thread that reads; it must not call methods of the client. What it raises goes to sys.excepthook."""
+        the reading thread; it must not call methods of the client. Its exceptions are passed to sys.excepthook."""
         self._process = subprocess.Popen(
             [program, "rpc", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=cwd
         )
-        self._writing = threading.Lock()  # guards stdin. The reader never takes it: the server may wait until answers are read
-        self._lock = threading.Lock()  # guards all below
+        self._writing = threading.Lock()  # guards stdin. The reader never takes it, since the server may wait until answers are read
+        self._lock = threading.Lock()  # guards the fields below
         self._last = 0
         self._waiting: Dict[int, Tuple[Future[Any], Optional[Callable[[Any], None]]]] = {}
         self._watches: Dict[str, queue.SimpleQueue[Optional[Change]]] = {}
@@ -1833,14 +1833,14 @@ class Client(_ClientMethods):
         self.close()
 
     def close(self) -> int:
-        """Ends the server, which flushes and closes all sessions, and gives its exit code."""
+        """Ends the server, which flushes and closes all sessions, and returns its exit code."""
         assert self._process.stdin is not None
         with self._writing:
             if not self._process.stdin.closed:
                 try:
                     self._process.stdin.close()
                 except BrokenPipeError:
-                    pass  # it has ended already
+                    pass  # the server has already ended
         code = self._process.wait()
         self._reader.join()
         assert self._process.stdout is not None
@@ -1856,7 +1856,7 @@ class Client(_ClientMethods):
         last: Optional[int] = None,
         from_start: Optional[bool] = None,
     ) -> Iterator[Change]:
-        """Follows sessions, as watch does, and gives the changes until the loop over them ends. The watch begins with the
+        """Follows sessions like watch, and yields the changes until the loop over them ends. The watch starts with the
         first step of the loop."""
         changes: queue.SimpleQueue[Optional[Change]] = queue.SimpleQueue()
         # The notifications may be read before this thread sees the answer, so the reader registers the queue.
@@ -1881,7 +1881,7 @@ class Client(_ClientMethods):
                 self.unwatch(handle)
 
     def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Any:
-        """Calls a method by its name, with exactly these parameters."""
+        """Calls the method with a name, with exactly these parameters."""
         return self._send(method, dict(params or {}), needed=tuple(params or ())).result()
 
     def _call(self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Any:
@@ -1902,7 +1902,7 @@ class Client(_ClientMethods):
             if value is UNSET or value is None and name not in needed:
                 continue
             given[name] = value
-        # What is not JSON, such as NaN, raises ValueError or TypeError, and is not sent.
+        # A value that is not JSON, such as NaN, raises ValueError or TypeError, and nothing is sent.
         text = json.dumps({"method": method, "params": given}, allow_nan=False)
         future: Future[Any] = Future()
         with self._lock:
@@ -1926,7 +1926,7 @@ class Client(_ClientMethods):
         assert self._process.stdout is not None
         try:
             for line in self._process.stdout:
-                if line.endswith(b"\n"):  # a server that is killed while it writes leaves a part of a line
+                if line.endswith(b"\n"):  # a server that is killed while it writes leaves an incomplete line
                     self._receive(line)
         finally:
             with self._lock:
@@ -1941,7 +1941,7 @@ class Client(_ClientMethods):
     def _receive(self, line: bytes) -> None:
         try:
             message = json.loads(line)
-        except (RecursionError, ValueError) as unread:  # Python bounds how deep JSON nests, and the digits of a number
+        except (RecursionError, ValueError) as unread:  # Python limits the nesting of JSON and the digits of a number
             answered = re.match(rb'\{"jsonrpc":"2.0","id":(\d+),', line)
             with self._lock:
                 waiting = self._waiting.pop(int(answered[1]), None) if answered else None
@@ -1959,7 +1959,7 @@ class Client(_ClientMethods):
                 try:
                     self._on_notification(message["method"], params)
                 except Exception as raised:
-                    sys.excepthook(type(raised), raised, raised.__traceback__)  # others wait for what is read next
+                    sys.excepthook(type(raised), raised, raised.__traceback__)  # reading must go on for the other callers
             return
         with self._lock:
             future, then = self._waiting.pop(message["id"])

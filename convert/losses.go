@@ -15,41 +15,41 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Became says what a conversion made of something.
+// Became is the outcome for a part of a session in a conversion.
 type Became string
 
 const (
-	// Mapped: the target expresses it, and converting back gives the same.
+	// Mapped means that the target expresses it, and that converting back results in the same.
 	Mapped Became = "mapped"
-	// Carried: the target cannot express it. It is carried along, and converting back restores it.
+	// Carried means that the target cannot express it. It is carried along, and converting back restores it.
 	Carried Became = "carried"
-	// Dropped: it is not in the converted session.
+	// Dropped means that it is not in the converted session.
 	Dropped Became = "dropped"
-	// Migrated: converting back gives it in the format's current version.
+	// Migrated means that converting back results in the format's current version.
 	Migrated Became = "migrated"
 )
 
 // Loss is a line of a Report.
 type Loss struct {
-	// Path is a JSON pointer into records of this kind; "" is the whole record.
+	// Path is a JSON pointer into records of this kind; "" means the whole record.
 	Path string `json:"path"`
-	// Kind is that of the entries; or "header", "slot" for a title slot, "leaf" for the place before the first entry as the leaf,
-	// "line" for a line that is not an entry, "sub-agent" for the log of one, which stays a session of its own, "spacing" for
-	// white space around records, blank lines, several records on a line and a last line without its newline.
+	// Kind is the kind of the entries, or one of these: "header", "slot" for a title slot, "leaf" if the leaf is the position before the
+	// first entry, "line" for a line that is not an entry, "sub-agent" for the log of a sub-agent, which remains a session of its own, and
+	// "spacing" for white space around records, blank lines, several records on a line and a last line without its newline.
 	Kind   string `json:"kind"`
 	Count  int    `json:"count"`
 	Became Became `json:"became"`
-	// Entries are the entries concerned.
+	// Entries are the entries with this loss.
 	Entries []session.EntryID `json:"entries,omitempty"`
-	// Lines are the numbers of the lines concerned, if they are not entries.
+	// Lines are the numbers of the lines with this loss, if they are not entries.
 	Lines []int `json:"lines,omitempty"`
 }
 
-// Report says what became of everything in a session that was converted.
+// Report describes the outcome for everything in a converted session.
 type Report struct {
 	Source Converted `json:"source"`
 	Target Converted `json:"target"`
-	// Lossless: nothing was dropped or migrated, so converting back gives the same log, byte for byte.
+	// Lossless means that nothing was dropped or migrated, so that converting back results in the same log, byte for byte.
 	Lossless bool `json:"lossless"`
 	// Mapped, Carried and Dropped count entries. An entry counts as carried if any part of it is.
 	Mapped  int    `json:"mapped"`
@@ -64,11 +64,11 @@ type Converted struct {
 	File    string     `json:"file"`
 	ID      session.ID `json:"id"`
 	Entries int        `json:"entries"`
-	// View is what the model sees. The log of a run has none.
+	// View is what the model sees. It is zero for the log of a run.
 	View View `json:"view"`
 }
 
-// ledger collects losses, equal ones together.
+// ledger collects losses, and combines equal ones.
 type ledger struct {
 	losses []Loss
 	at     map[lossKey]int
@@ -79,7 +79,7 @@ type lossKey struct {
 	became     Became
 }
 
-// note counts a loss. The Loss that it gives is valid until the next call.
+// note adds a loss. The returned Loss is valid until the next call.
 //
 //go:noinline // its copies took 5.7 KB
 func (l *ledger) note(path, kind string, became Became) *Loss {
@@ -97,13 +97,13 @@ func (l *ledger) note(path, kind string, became Became) *Loss {
 	return &l.losses[i]
 }
 
-// entry notes a loss of an entry.
+// entry adds a loss of an entry.
 func (l *ledger) entry(path string, e session.Entry, became Became) {
 	loss := l.note(path, e.Kind.String(), became)
 	loss.Entries = append(loss.Entries, e.ID)
 }
 
-// sorted gives the losses, the worst first.
+// sorted returns the losses, the worst first.
 func (l *ledger) sorted() []Loss {
 	rank := map[Became]int{Dropped: 0, Migrated: 1, Carried: 2, Mapped: 3}
 	list := append([]Loss{}, l.losses...)
@@ -113,13 +113,13 @@ func (l *ledger) sorted() []Loss {
 	return list
 }
 
-// differences gives the paths at which each record of a passage differs after the way there and back. If the number of
+// differences returns, for each record of a passage, the paths at which it differs after converting there and back. If the number of
 // records changed, the last ones are those with the old ids.
 func differences(before, after [][]byte) [][]string {
 	paths := make([][]string, len(before))
 	extra := len(after) - len(before)
 	for i, r := range before {
-		// Records that were added come first.
+		// Additional records come first.
 		k := i + max(extra, 0)
 		if k >= len(after) {
 			paths[i] = []string{""}
@@ -133,10 +133,10 @@ func differences(before, after [][]byte) [][]string {
 	return paths
 }
 
-// outline is what a log holds besides its header and entries.
+// outline is what a log has in addition to its header and entries.
 type outline struct {
-	loose  []int  // the lines with something that is neither header nor entry
-	spaced []int  // the lines with another form than a record and its newline
+	loose  []int  // the lines that contain something other than a header or entries
+	spaced []int  // the lines that are not just a record and its newline
 	slot   []byte // the title slot before the header
 	tasks  int    // the logs of sub-agents in the session's own folder
 }
@@ -149,7 +149,7 @@ func tasksOf(ctx context.Context, l *logtree.Log) (n int, err error) {
 		return 0, nil
 	}
 	for log, err := range l.Source.Backend().List(ctx, name+"/") {
-		// The session is converted even if a folder beside it cannot be read.
+		// If a folder next to the session cannot be read, the session is converted nevertheless.
 		if err == nil && strings.HasSuffix(log.Name, path.Ext(l.At.Name)) && !p.Main(log.Name) {
 			n++
 		}
@@ -157,7 +157,7 @@ func tasksOf(ctx context.Context, l *logtree.Log) (n int, err error) {
 	return n, ctx.Err()
 }
 
-// outlineOf reads a log once more, as lines.
+// outlineOf reads a log again, line by line.
 func outlineOf(ctx context.Context, l *logtree.Log) (o outline, err error) {
 	if l.Path == "" || l.At.Name == "" || !backend.Lines(l.Source.Backend(), l.At.Name) {
 		return o, nil
@@ -168,7 +168,7 @@ func outlineOf(ctx context.Context, l *logtree.Log) (o outline, err error) {
 	h := l.Tree.Header()
 	next, slotLine := foreign(l.Tree), 0
 	last, lastLine := int64(-1), 0
-	// follow notes a line whose newline is two bytes: a carriage return is no part of its record.
+	// follow notes a line that ends with two bytes: a carriage return is not part of the record.
 	follow := func(offset int64) {
 		if offset-last == 2 && lastLine > 0 && (len(o.spaced) == 0 || o.spaced[len(o.spaced)-1] != lastLine) {
 			o.spaced = append(o.spaced, lastLine)
@@ -181,7 +181,7 @@ func outlineOf(ctx context.Context, l *logtree.Log) (o outline, err error) {
 		follow(r.Offset)
 		end := r.Offset + int64(len(r.Data))
 		last, lastLine = end, r.Line
-		// Header and entries are blanked out, and the rest is looked at.
+		// The header and the entries are blanked, and what remains is examined.
 		rest := bytes.Clone(r.Data)
 		covered, records := int64(0), 0
 		blank := func(span session.Span) {

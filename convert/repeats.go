@@ -6,17 +6,17 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// chooseRepeats finds the compactions after which the kept records are written again, see Habits.KeepsByRepeating: the
-// position of each on the path, and that of the first entry that it keeps. The agent reads only what the last compaction
-// kept. Those before it repeat theirs as well, the later ones first, up to as many records as the path has entries: a
-// session whose compactions all keep everything would become quadratically larger.
+// chooseRepeats finds the compactions after which the kept records are written again, see Habits.KeepsByRepeating: the position of each on
+// the path, and that of the first entry that it keeps. The agent reads only what the last compaction kept. Earlier ones repeat theirs, too,
+// beginning with the last, but together at most as many records as the path has entries: otherwise a session whose compactions all keep
+// everything would grow quadratically.
 func (c *crossing) chooseRepeats() {
 	if !c.to.Habits().KeepsByRepeating {
 		return
 	}
 	at := make(map[session.EntryID]int, len(c.onPath))
 	for pos, i := range slices.Backward(c.onPath) {
-		at[c.tree.At(i).ID] = pos // of equal ids the first counts
+		at[c.tree.At(i).ID] = pos // of equal ids, the first one counts
 	}
 	c.repeated = map[int]int{}
 	room := len(c.onPath)
@@ -41,8 +41,8 @@ func (c *crossing) chooseRepeats() {
 	}
 }
 
-// repeats gives the records that are written again after the compaction at a position of the path. They keep their ids: the
-// decoder gives repeated records ids of their own.
+// repeats returns the records that are written again after the compaction at a position of the path. They keep their ids: the decoder gives
+// repeated records new ones.
 func (c *crossing) repeats(pos int) []session.Span {
 	first, ok := c.repeated[pos]
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// runModel is the model that the header of a run names; nothing for a session. The answers of a run may name no model, and
-// never name its provider.
+// runModel returns the model in the header of a run, and nothing for a session. The answers of a run may not name their model, and never
+// name its provider.
 func (c *crossing) runModel() session.ModelRef {
 	if !c.ofRun {
 		return session.ModelRef{}
@@ -19,19 +19,19 @@ func (c *crossing) runModel() session.ModelRef {
 	return session.ModelRef{Provider: rawjson.Str(model, "provider"), Model: rawjson.Str(model, "name")}
 }
 
-// history gives the messages that the model saw before the first message of a run. The log of a run begins with what the
-// user asked then; what was said in earlier runs of the session is only in the requests. System messages are left out: they
-// belong to the agent, which makes them anew for each run.
+// history returns the messages that the model saw before the first message of a run. The log of a run begins with the prompt of that run;
+// what was said in earlier runs of the session is only in the requests. System messages are left out: the agent makes them anew for each
+// run.
 func (c *crossing) history(e session.Entry, asked []byte, pos int, n dialect.NewEntry) ([]dialect.NewMessage, error) {
 	if c.recent != nil {
-		return nil, nil // it is not the first
+		return nil, nil // it is not the first message
 	}
 	request, err := c.firstRequest(pos)
 	if err != nil {
 		return nil, err
 	}
 	codec := c.from.Codec()
-	end := 0 // the message that the run begins with: the last of the user's, or the last that is the same
+	end := 0 // the message with which the run begins: the user's last one, or the last one that is equal
 	found := false
 	for i, m := range request {
 		if codec.Role(m) != session.RoleUser {
@@ -63,14 +63,14 @@ func (c *crossing) history(e session.Entry, asked []byte, pos int, n dialect.New
 	return list, nil
 }
 
-// prompts converts a request of a run to what the user said in it since the last answer. Everything else in a request is a
-// record of its own. It gives nil where the user said nothing.
+// prompts converts a request of a run to what the user said in it since the last answer. Everything else in a request has a record of its
+// own. It returns nil if the user said nothing.
 func (c *crossing) prompts(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
 	request, err := c.from.Codec().Messages(e, raw)
 	if err != nil {
 		return nil, err
 	}
-	// The program may record a request late, so that it holds the answer already.
+	// The program may record a request late, when it already contains the answer.
 	begin := len(request)
 	for i, m := range request {
 		if slices.Contains(c.recent, c.key(m)) {
@@ -96,7 +96,7 @@ func (c *crossing) prompts(p *passage, e session.Entry, raw []byte, n dialect.Ne
 	return c.write(p, e, n, list...)
 }
 
-// follow remembers the last answer of a run and the results of its calls.
+// follow notes the last answer of a run and the results of its calls.
 func (c *crossing) follow(role session.Role, message []byte) {
 	if role != session.RoleTool {
 		c.recent = nil
@@ -114,7 +114,7 @@ func (c *crossing) key(m []byte) string {
 	return fmt.Sprintf("%s %s", codec.Role(m), dialect.TextOf(c.parts(m)))
 }
 
-// firstRequest gives the messages of the first request on the path after an entry.
+// firstRequest returns the messages of the first request on the path after an entry.
 func (c *crossing) firstRequest(pos int) ([][]byte, error) {
 	for _, i := range c.onPath[pos+1:] {
 		e := c.tree.At(i)

@@ -45,7 +45,7 @@ func (s *script) write(before node, e session.Entry, body session.Body) (node, e
 	return after, nil
 }
 
-// later is a time after that of the message before: programs find the leaf by time.
+// later returns a time after that of the message before, since programs find the leaf by time.
 func (s *script) later(before node, at time.Time) time.Time {
 	if next := before.at.Add(time.Millisecond); at.Before(next) {
 		return next
@@ -53,7 +53,7 @@ func (s *script) later(before node, at time.Time) time.Time {
 	return at
 }
 
-// timeAt is the time of an entry, or that of the one before.
+// timeAt returns the time of an entry or, if it has none, that of the entry before.
 func (s *script) timeAt(e session.Entry) time.Time {
 	if raw, err := e.Raw(); err == nil {
 		return s.timeOf(raw)
@@ -61,7 +61,7 @@ func (s *script) timeAt(e session.Entry) time.Time {
 	return s.clock
 }
 
-// say writes a message after another, unless a branch before did.
+// say writes a message after another one, unless an earlier branch has written it.
 func (s *script) say(before node, u unit) (node, error) {
 	after := before
 	after.key = u.key(before.key)
@@ -105,8 +105,8 @@ func (s *script) say(before node, u unit) (node, error) {
 	return after, nil
 }
 
-// bodies composes a message. It gives nothing where the target cannot express it. before is the model that the records
-// name up to here, model the one that they name after it.
+// bodies composes a message. It returns nothing if the target cannot express it. before is the model that the records name so far, and
+// model the one that they name afterwards.
 func (s *script) bodies(m dialect.NewMessage, before string) (list []session.Body, model string) {
 	model = before
 	messages, err := s.to.Compose(m)
@@ -123,8 +123,8 @@ func (s *script) bodies(m dialect.NewMessage, before string) (list []session.Bod
 	return list, model
 }
 
-// enter adds the records of some entries. Those of entries that have records already, or of none, belong to the passage
-// before.
+// enter adds the records that were made from some entries. If there are none, or all of them have records already, the new records belong
+// to the last passage.
 func (s *script) enter(entries []int, made []dialect.NewRecord) {
 	if len(made) == 0 {
 		return
@@ -165,9 +165,8 @@ func (s *script) enter(entries []int, made []dialect.NewRecord) {
 	}
 }
 
-// claim gives the entries on the path to a tip that speak and are in no message of their own, such as further pieces of an
-// answer, to the passage before them. Passages from first on are those of the branch; new messages after the last of them
-// follow the tip.
+// claim adds entries on the path to a tip to the passage before them, if they speak but are in no message of their own, such as further
+// pieces of an answer. The passages from index first on belong to the branch; new messages after the last of them follow the tip.
 func (s *script) claim(tip session.EntryID, first int) error {
 	path, err := s.tree.Path(tip)
 	if err != nil {
@@ -189,7 +188,7 @@ func (s *script) claim(tip session.EntryID, first int) error {
 	return nil
 }
 
-// failed gives the calls on a path whose results say that they failed. Some programs do not tell the model.
+// failed returns the calls on a path whose results report a failure. Some programs do not tell the model.
 func (s *script) failed(at session.EntryID) (map[string]bool, error) {
 	if !s.tree.Replayed() {
 		return nil, nil

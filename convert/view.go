@@ -5,8 +5,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// View counts what the model sees at the leaf of a session. Messages in which an agent tells the model about itself are not
-// counted: each agent makes its own.
+// View counts what the model sees at the leaf of a session. It excludes messages in which an agent tells the model about itself, since each
+// agent makes its own.
 type View struct {
 	Messages int `json:"messages"`
 	Calls    int `json:"calls"`
@@ -15,7 +15,7 @@ type View struct {
 	Thinking int `json:"thinking"`
 }
 
-// viewOf counts what the model sees at an entry.
+// viewOf returns the view at an entry.
 func viewOf(s side, at session.EntryID) (v View, err error) {
 	d, ok := s.dialect.(dialect.Parter)
 	if !ok || at == "" {

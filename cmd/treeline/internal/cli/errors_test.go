@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/trash"
 )
 
-// TestHint: errors of the library name the command that helps.
+// TestHint: errors of the library get the command that helps.
 func TestHint(t *testing.T) {
 	a := &App{Console: console.Console{Getenv: func(string) string { return "" }}}
 	for _, c := range []struct {

@@ -2,12 +2,9 @@
 package listing
 
 import (
-	"cmp"
 	"iter"
 	"math"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -110,25 +107,6 @@ func (l *List) add(e entry, when time.Time, cwd string) {
 		l.dirs, e.dir = append(l.dirs, cwd), e.dir+1
 	}
 	l.entries = append(l.entries, e)
-}
-
-// compare orders entries of the same time.
-func (l *List) compare(a, b entry) int {
-	if a.at < 0 && b.at < 0 {
-		// Names that are times are more precise than the times.
-		if x, y := l.rowOf(a), l.rowOf(b); x.Named() && y.Named() {
-			if order := strings.Compare(path.Base(y.Log.Name), path.Base(x.Log.Name)); order != 0 {
-				return order
-			}
-		}
-	}
-	place := func(e entry) int {
-		if e.at >= 0 {
-			return int(e.at)
-		}
-		return l.sources[e.source].Logs.Len() - 1 - int(e.at)
-	}
-	return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(place(a), place(b)))
 }
 
 // rowOf returns the row of an entry that is a row.
@@ -258,28 +236,6 @@ func (l *List) First(most int) *List {
 		return l.part(l.entries[:most])
 	}
 	return l
-}
-
-// Sort orders the list; ties are sorted newest first, as by place.NewestFirst.
-func (l *List) Sort(by place.Order) {
-	slices.SortFunc(l.entries, func(a, b entry) int {
-		if a.when != b.when {
-			return cmp.Compare(b.when, a.when)
-		}
-		return l.compare(a, b)
-	})
-	if by == place.OrderWhen {
-		return
-	}
-	keys, order, sorted := make([]place.Key, l.Len()), make([]int32, l.Len()), make([]entry, l.Len())
-	for i := range keys {
-		keys[i], order[i] = l.Row(i).Key(by), int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(keys[a].Compare(&keys[b]), cmp.Compare(a, b)) })
-	for i, k := range order {
-		sorted[i] = l.entries[k]
-	}
-	l.entries = sorted
 }
 
 // Forks orders the list as place.Forks does, and returns the depth of each entry.

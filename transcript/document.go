@@ -24,11 +24,12 @@ type Document struct {
 	children atomic.Pointer[children]
 
 	mu     sync.Mutex
-	routes []*route         // the most recently used one is last
-	room   room             // for the next route
-	lines  map[int32]string // entries on one line
-	labels map[int32]string // labels of branches, by first entry
-	after  map[int32]int64  // estimates of compactions
+	routes []*route          // the most recently used one is last
+	room   room              // for the next route
+	lines  map[int32]string  // entries on one line
+	labels map[int32]string  // labels of branches, by first entry
+	after  map[int32]int64   // estimates of compactions
+	kids   map[int32][]int32 // see listed
 
 	estimates int // number of estimates of compactions so far
 }
@@ -84,10 +85,7 @@ func (d *Document) fork(ctx context.Context, r *wire.Reader, at, branch int32) (
 		f.Current = int(d.k.number[branch])
 	}
 	from := max(1, min(f.Current-mostLabeled/2, f.Count-mostLabeled+1))
-	for c := d.k.first[at]; c >= 0 && len(f.Branches) < mostLabeled; c = d.k.next[c] {
-		if int(d.k.number[c]) < from {
-			continue
-		}
+	for _, c := range d.listed(at, from) {
 		label, err := d.label(ctx, r, c)
 		if err != nil {
 			return nil, err
@@ -97,6 +95,22 @@ func (d *Document) fork(ctx context.Context, r *wire.Reader, at, branch int32) (
 		})
 	}
 	return f, nil
+}
+
+// listed returns the branches of a fork that are listed, from a number on. Many forks of an export are the same one, seen from each of its
+// branches.
+func (d *Document) listed(at int32, from int) []int32 {
+	list, known := recall(d, &d.kids, at)
+	if !known {
+		list = make([]int32, 0, d.k.kids[at])
+		for c := d.k.first[at]; c >= 0; c = d.k.next[c] {
+			list = append(list, c)
+		}
+		if len(list) > mostLabeled {
+			remember(d, &d.kids, at, list)
+		}
+	}
+	return list[from-1 : min(from-1+mostLabeled, len(list))]
 }
 
 // reader returns a reader of entries for one call.

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// Sort orders the list; equals are sorted newest first, as Newest does.
+// Sort orders the list; ties are sorted newest first, as Newest does.
 func (l *List) Sort(by place.Order) {
 	slices.SortFunc(l.entries, func(a, b entry) int {
 		if a.when != b.when {
@@ -32,7 +32,7 @@ func (l *List) Sort(by place.Order) {
 	l.entries = sorted
 }
 
-// compare orders entries of one moment.
+// compare orders entries of the same time.
 func (l *List) compare(a, b entry) int {
 	if a.at < 0 && b.at < 0 {
 		// Names that are times are more precise than the times.
@@ -56,7 +56,7 @@ func (l *List) compare(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(place(a), place(b)))
 }
 
-// written gives the times that order entries of one moment. An agent that orders its sessions by their names has rows.
+// written returns the times that order entries of the same time. An agent that orders its sessions by their names has rows.
 func (l *List) written(e entry) (message, log time.Time) {
 	s := &l.sources[e.source]
 	switch {
@@ -70,7 +70,7 @@ func (l *List) written(e entry) (message, log time.Time) {
 	return message, time.Unix(0, b.Nanos)
 }
 
-// written gives the times that order rows of one moment: of the last message, as far as it is known, and of the log. A row that its
+// written returns the times that order rows of the same time: that of the last message, as far as it is known, and that of the log. A row that its
 // name orders has none, nor has one of an archive, whose index orders it.
 func written(r *place.Row) (message, log time.Time) {
 	if r.Named() || r.Source.Origin != "" {

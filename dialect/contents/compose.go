@@ -2,6 +2,7 @@ package contents
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -96,6 +97,7 @@ func image(p session.Image) []byte {
 	var i, w dialect.Object
 	if p.MIME == "" {
 		i.Str("fileUri", p.Data)
+		i.Str("mimeType", typeOf(p.Data)) // Qwen Code sends a note instead of a file without one
 		w.Add("fileData", i.End())
 		return w.End()
 	}
@@ -103,4 +105,18 @@ func image(p session.Image) []byte {
 	i.Str("data", p.Data)
 	w.Add("inlineData", i.End())
 	return w.End()
+}
+
+// typeOf is the type of a picture at an address, by how its path ends; PNG if that says nothing.
+func typeOf(address string) string {
+	path, _, _ := strings.Cut(address, "?")
+	switch strings.ToLower(path[strings.LastIndexByte(path, '.')+1:]) {
+	case "jpg", "jpeg":
+		return "image/jpeg"
+	case "gif":
+		return "image/gif"
+	case "webp":
+		return "image/webp"
+	}
+	return "image/png"
 }

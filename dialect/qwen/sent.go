@@ -14,7 +14,10 @@ import (
 // unrecorded is the result that the program gives a call without one.
 const unrecorded = "Tool execution result was not recorded — likely interrupted by network failure, abort, or process exit. Treat as failure and retry if needed."
 
-// timedOut is an answer that some services send after a timeout. The program drops it.
+// untyped is sent instead of a file whose type the session does not say.
+const untyped = "[document: application/octet-stream]"
+
+// timedOut is an answer of some services that the program drops.
 const timedOut = "(request timeout)"
 
 // said is a message to be sent: of the model, of the user, or the result of a call.
@@ -218,6 +221,8 @@ func (t turn) said() (list []said) {
 			thoughts.WriteString(text)
 		case m.role == session.RoleAssistant:
 			texts.WriteString(text)
+		case rawjson.IsObject(rawjson.Get(part, "fileData")) && rawjson.IsNull(rawjson.Get(rawjson.Get(part, "fileData"), "mimeType")):
+			m.parts = append(m.parts, contents.Text(untyped))
 		case text != "" || rawjson.IsObject(rawjson.Get(part, "inlineData")) || rawjson.IsObject(rawjson.Get(part, "fileData")):
 			m.parts = append(m.parts, part)
 		}

@@ -118,7 +118,7 @@ func Chat(body []byte) ([]string, error) {
 			Calls     []struct {
 				ID       string
 				Function struct{ Name, Arguments string }
-				Custom   struct{ Name, Input string } // of a tool that takes a text
+				Custom   *struct{ Name, Input string } // of a tool that takes a text
 			} `json:"tool_calls"`
 		}
 	}
@@ -141,7 +141,7 @@ func Chat(body []byte) ([]string, error) {
 		}
 		for _, c := range m.Calls {
 			name, arguments := c.Function.Name, c.Function.Arguments
-			if name == "" {
+			if c.Custom != nil {
 				name, arguments = c.Custom.Name, spell(map[string]string{"input": c.Custom.Input})
 			}
 			p.say("call", c.ID, name, plain([]byte(arguments)))

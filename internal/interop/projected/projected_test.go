@@ -91,3 +91,15 @@ func TestProjectResponses(t *testing.T) {
 		t.Errorf("the parts of the same items (-want +got):\n%s", diff)
 	}
 }
+
+// A tool that takes a text has its own form, and a tool may have no name.
+func TestCallsInChats(t *testing.T) {
+	got, err := Chat([]byte(`{"messages":[{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"","arguments":"{\"a\":1}"}},` +
+		`{"id":"c2","type":"custom","custom":{"name":"apply_patch","input":"***"}}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := difftest.Diff([]string{"assistant\n\tcall c1  {\"a\":1}\n\tcall c2 apply_patch {\"input\":\"***\"}"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

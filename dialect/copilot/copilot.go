@@ -68,6 +68,7 @@ const (
 	typeNotification = "system.notification"
 	typeCompaction   = "session.compaction_complete"
 	typeCleared      = "session.context_cleared"
+	typeResume       = "session.resume"
 	typeUsage        = "session.usage_record"
 	typeModel        = "session.model_change"
 	typeTitle        = "session.title_changed"

@@ -66,8 +66,17 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 		switch e.Kind {
 		case session.KindMessage, session.KindCompaction, session.KindBranchSummary, session.KindCustomMessage:
 		default:
-			if e.Type == typeCleared {
+			switch e.Type {
+			case typeCleared:
 				list, prompts = nil, nil
+			case typeResume:
+				raw, err := p.Record(e)
+				if err != nil {
+					return nil, err
+				}
+				if !goesOn(rawjson.Get(raw, "data")) {
+					list = settled(list)
+				}
 			}
 			continue
 		}
@@ -104,7 +113,30 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 	return list, nil
 }
 
-// isTold reports whether the model is told about a notification: the program must know its kind.
+// goesOn reports whether a session was resumed with its calls still running.
+func goesOn(data []byte) bool {
+	return string(rawjson.Get(data, "sessionWasActive")) == "true" || string(rawjson.Get(data, "continuePendingWork")) == "true"
+}
+
+// settled gives a result to the calls that have none. What is recorded for them later is too late, also what the program records itself.
+func settled(list []sent) []sent {
+	done := map[string]bool{}
+	for _, m := range list {
+		if m.typ == typeResult {
+			done[m.call] = true
+		}
+	}
+	for _, m := range list {
+		for _, id := range m.calls {
+			if !done[id] {
+				list = append(list, sent{entry: m.entry, typ: typeResult, data: given(rawjson.Quote(id), text(interrupted)), call: id})
+			}
+		}
+	}
+	return list
+}
+
+// isTold reports whether the model is told a notification: its kind is one that the program knows.
 func isTold(data []byte) bool {
 	switch rawjson.Str(rawjson.Get(data, "kind"), "type") {
 	case "agent_completed", "agent_idle", "shell_completed", "shell_detached_completed", "new_inbox_message", "instruction_discovered":

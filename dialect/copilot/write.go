@@ -233,7 +233,7 @@ func custom(b session.Custom) (typ string, data []byte, err error) {
 	switch b.Type {
 	case "":
 		return "", nil, errors.New("the custom entry has no type")
-	case "assistant.turn_start", "assistant.turn_end", "tool.execution_start", "system.message", "session.resume", typeUsage, typeCleared:
+	case "assistant.turn_start", "assistant.turn_end", "tool.execution_start", "system.message", typeResume, typeUsage, typeCleared:
 		if rawjson.IsObject(data) && violation(b.Type, data) == "" {
 			return b.Type, data, nil
 		}

@@ -41,6 +41,8 @@ type agent struct {
 	// settings writes what the program needs to find the stand-in.
 	settings func(home, workDir, url string) error
 	env      func(url string) []string
+	// model, if set, has the program ask the model that the session names, since what it sends depends on what it knows of the model.
+	model func(name string) []string
 	// resume is the command that continues a session, without its id.
 	resume []string
 	// begin and headless give the arguments that ask a prompt without a terminal: in a new session, and in the one that a

@@ -127,19 +127,28 @@ func (d *desk) command(ctx context.Context, store *treeline.Store, path string, 
 	return store.ResumeCommand(ctx, s, opt)
 }
 
-// expect is what this library says that the agent sends. A session that has no conversation for the agent has no messages.
-func (d *desk) expect(ctx context.Context, path string) ([]string, error) {
+// expect is what this library says that the agent sends, and the model that the session names last. A session that has no conversation for the
+// agent has no messages.
+func (d *desk) expect(ctx context.Context, path string) (messages []string, model string, err error) {
 	store, err := d.store()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer store.Close()
 	s, err := store.Open(ctx, path, treeline.OpenOptions{Dialect: d.dialect})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer s.Close()
-	return d.expectAt(ctx, s, s.Leaf())
+	c, err := s.Context(ctx, s.Leaf(), treeline.ContextOptions{})
+	if err != nil {
+		return nil, "", err
+	}
+	if len(c.Models) > 0 {
+		model = c.Models[0].Model
+	}
+	messages, err = d.expectAt(ctx, s, s.Leaf())
+	return messages, model, err
 }
 
 // expectAt is what this library says of a leaf: the messages of "treeline context --parts".

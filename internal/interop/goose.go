@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -21,7 +22,7 @@ var goosePackage = "@aaif/goose-binary-" + runtime.GOOS + "-" + strings.Replace(
 var gooseCLI = agent{
 	program: program{name: "goose-1.52.0", packages: []string{goosePackage + "@1.52.0"}},
 	dialect: goose.Goose, binary: goosePackage + "/bin/goose",
-	api: fakeapi.Chat, project: projectGoose, mark: projected.NextPrompt + `\n<turn-context>`,
+	api: fakeapi.Chat, project: projectGoose, mark: `<turn-context>`,
 	rows: &table{
 		database: filepath.Join(".local", "share", "goose", "sessions", "sessions.db"), tables: rowsgoose.Tables, directory: "working_dir",
 		own: func(log []byte, n int) []byte {
@@ -32,14 +33,19 @@ var gooseCLI = agent{
 	env: func(url string) []string {
 		return []string{"GOOSE_PROVIDER=openai", "GOOSE_MODEL=gpt-4o", "OPENAI_HOST=" + url, "OPENAI_API_KEY=dummy", "GOOSE_DISABLE_KEYRING=1", "GOOSE_TELEMETRY_ENABLED=false"}
 	},
+	model: func(name string) []string {
+		for _, other := range []string{"claude-", "gemini-"} {
+			if strings.HasPrefix(name, other) {
+				name = "gpt-4o" // it knows models by their providers, and here all are OpenAI's; this one sees pictures, too
+			}
+		}
+		return []string{"GOOSE_MODEL=" + cmp.Or(name, "unknown")}
+	},
 	resume: []string{"goose", "session", "--resume", "--session-id"},
 	begin:  func(prompt string) []string { return []string{"run", "-t", prompt} },
 	headless: func(command []string, prompt string) []string {
 		id := command[slices.Index(command, "--session-id")+1]
 		return []string{"run", "--session-id", id, "-r", "-t", prompt}
-	},
-	known: map[string]string{
-		"own-pictures-blind.jsonl": "its model sees no pictures; the one that resumes it does",
 	},
 }
 

@@ -197,8 +197,11 @@ func (d *desk) play(ctx context.Context, s scene) outcome {
 		delete(o.near, filepath.Base(c.Path))
 	}
 	// What it cannot open, it shows no messages of.
-	want, refused := d.expect(ctx, c.Path)
+	want, model, refused := d.expect(ctx, c.Path)
 	o.want = want
+	if d.agent.model != nil {
+		c.Env = append(c.Env, d.agent.model(model)...)
+	}
 	ask := d.ask
 	if s.ask != nil {
 		ask = func(ctx context.Context, c treeline.ResumeCommand) (sent, error) { return s.ask(ctx, d, c) }

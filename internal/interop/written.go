@@ -135,7 +135,7 @@ func (a *author) resumedAtTip(ctx context.Context) (c treeline.ResumeCommand, er
 	if c, err = a.command(ctx, a.store, a.s.Path(), treeline.ResumeOptions{Leaf: &tip}); err != nil {
 		return c, err
 	}
-	got, err := a.expect(ctx, c.Path)
+	got, _, err := a.expect(ctx, c.Path)
 	if diff := difftest.Diff(want, got); err == nil && diff != "" {
 		err = fmt.Errorf("resuming at %s changes what this library says (-before +after):\n%s", tip, diff)
 	}

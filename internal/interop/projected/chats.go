@@ -152,10 +152,13 @@ func Chat(body []byte) ([]string, error) {
 }
 
 // unprompted is a text without the new prompt, and what the agent adds to that. OpenCode puts a prompt of several words into quotes; Copilot CLI
-// begins it with the time; Goose joins it with a prompt before it, and ends it with where it runs.
+// begins it with the time; Goose joins it with a prompt before it, and ends it with where it runs, which is a
+// text of its own behind pictures.
 func unprompted(text string) string {
 	before, after, ok := strings.Cut(text, NextPrompt)
 	switch {
+	case strings.HasPrefix(text, "<turn-context>"):
+		return ""
 	case !ok:
 		return text
 	case strings.HasPrefix(after, "\n<turn-context>"):

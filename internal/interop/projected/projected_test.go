@@ -103,3 +103,20 @@ func TestCallsInChats(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Where Goose runs is no part of a conversation, whether it stands behind the prompt or, after a picture, alone.
+func TestPromptsOfGoose(t *testing.T) {
+	picture := `{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}`
+	for _, c := range []struct{ content, want string }{
+		{`"one\n` + NextPrompt + `\n<turn-context>\nx</turn-context>"`, "user\n\ttext \"one\""},
+		{`[` + picture + `,{"type":"text","text":"` + NextPrompt + `"},{"type":"text","text":"<turn-context>\nx</turn-context>"}]`, "user\n\timage " + imageOf("AAAA")},
+	} {
+		got, err := Chat([]byte(`{"messages":[{"role":"user","content":` + c.content + `}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := difftest.Diff([]string{c.want}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.content, diff)
+		}
+	}
+}

@@ -25,7 +25,9 @@ type decoder struct {
 	env session.Envelope
 	// asked: Needs has asked for the file with the name.
 	asked bool
-	// main is the position of the last event of the conversation, -1 before the first. agents has the last events of sub-agents.
+	// whole is the length of the line that is read, without white space around it.
+	whole int
+	// main is the position of the last event of the conversation, -1 before the first; agents are those of the sub-agents.
 	main   int
 	agents map[string]int
 	// continued: reading began after the header. earlier: an event of a sub-agent may follow one before that place.
@@ -61,7 +63,10 @@ func (dec *decoder) Finish() error {
 }
 
 // Decode takes the next record.
-func (dec *decoder) Decode(r dialect.Record) { dec.Read(r, dec) }
+func (dec *decoder) Decode(r dialect.Record) {
+	dec.whole = len(bytes.TrimSpace(dialect.TrimBOM(r.Data)))
+	dec.Read(r, dec)
+}
 
 // IsRecord reports whether an object is an event rather than an object inside a torn one.
 func (dec *decoder) IsRecord(object []byte) bool {
@@ -118,9 +123,9 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	}
 	record := data[pos:end]
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
-	// When the program resumes a session, it removes lines that are not one JSON value, with all records on them. NUL bytes
-	// beside a record, which data lacks, also make a line invalid.
-	lost := len(bytes.TrimSpace(dialect.TrimBOM(r.Data))) != len(record)
+	// When the program resumes a session it removes lines that are not JSON as a whole, with all records on them. NUL bytes
+	// beside a record, which are not in data, make a line invalid too.
+	lost := dec.whole != len(record)
 	if dec.r.refused == nil && !lost {
 		dec.refuse(r, span, &f)
 	}

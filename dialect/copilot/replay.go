@@ -261,14 +261,20 @@ func given(call, r []byte) []byte {
 // paired puts results after their calls, in the order of the calls. The first result after a call counts, or else one before
 // it. A result without a call is dropped. A call without a result gets one.
 func paired(list []sent) (out []sent) {
-	results := map[string][]int{} // by call, in order
-	last := -1                    // the last message that is not a result
+	type places struct{ before, after []int } // in order
+	results := map[string]*places{}           // by call: those before and after the message that is looked at
+	last := -1                                // the last message that is not a result
 	for i, m := range list {
-		if m.typ == typeResult {
-			results[m.call] = append(results[m.call], i)
-		} else {
+		if m.typ != typeResult {
 			last = i
+			continue
 		}
+		p := results[m.call]
+		if p == nil {
+			p = &places{}
+			results[m.call] = p
+		}
+		p.after = append(p.after, i)
 	}
 	for i, m := range list {
 		if m.typ == typeResult {
@@ -276,13 +282,19 @@ func paired(list []sent) (out []sent) {
 		}
 		out = append(out, m)
 		for _, id := range m.calls {
-			// This is the first result after the call, or else one before it.
-			found := results[id]
-			k := slices.IndexFunc(found, func(at int) bool { return at > i })
-			if k = max(k, 0); k < len(found) {
-				out = append(out, list[found[k]])
-				results[id] = slices.Delete(found, k, k+1)
-				continue
+			if p := results[id]; p != nil {
+				for len(p.after) > 0 && p.after[0] < i {
+					p.before, p.after = append(p.before, p.after[0]), p.after[1:]
+				}
+				from := &p.after // the first after the call, or else one before it
+				if len(p.after) == 0 {
+					from = &p.before
+				}
+				if len(*from) > 0 {
+					out = append(out, list[(*from)[0]])
+					*from = (*from)[1:]
+					continue
+				}
 			}
 			said := interrupted
 			if i == last {

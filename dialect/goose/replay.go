@@ -97,7 +97,7 @@ func tidy(list []said, dropped func(m said, what string)) []said {
 	}
 	var out []said
 	for _, m := range pairs(list, dropped) {
-		if !slices.ContainsFunc(m.contents, func(c []byte) bool { return typeOf(c) != "text" || rawjson.Str(c, "text") != "" }) {
+		if !m.says() {
 			continue
 		}
 		if m.role != "assistant" {
@@ -115,20 +115,38 @@ func tidy(list []said, dropped func(m said, what string)) []said {
 	if len(out) == 0 || out[0].role != "assistant" {
 		return out
 	}
-	for len(out) > 0 && (out[0].role == "assistant" || out[0].onlyResults()) {
-		if out[0].role == "assistant" {
-			dropped(out[0], "Goose does not send an answer before the first prompt")
-		} else {
-			for range out[0].contents {
-				dropped(out[0], missingCall)
-			}
+	again := false
+	for len(out) > 0 {
+		first := &out[0]
+		switch {
+		case first.role == "assistant":
+			dropped(*first, "Goose does not send an answer before the first prompt")
+		case first.role == "tool":
+			// The calls of all its results were left out.
+			again = again || !first.onlyResults()
+			first.contents = slices.DeleteFunc(first.contents, func(c []byte) bool {
+				if typeOf(c) == "toolResponse" {
+					dropped(*first, missingCall)
+					return true
+				}
+				return false
+			})
+			first.role = "user"
+		}
+		if first.role == "user" && first.says() {
+			break
 		}
 		out = out[1:]
 	}
-	if len(out) > 0 && out[0].role == "tool" {
-		out = tidy(out, dropped) // removes the results of the calls that were left out: no provider accepts them alone
+	if len(out) > 0 && again {
+		out = tidy(out, dropped) // without the later results of calls that were left out, which no provider accepts alone
 	}
 	return out
+}
+
+// says reports whether a message has anything but empty texts.
+func (m *said) says() bool {
+	return slices.ContainsFunc(m.contents, func(c []byte) bool { return typeOf(c) != "text" || rawjson.Str(c, "text") != "" })
 }
 
 // missingCall says that a result is lost.

@@ -15,7 +15,7 @@ var (
 	skimKeys  = []string{"content", "model", "usage"}
 	spentKeys = []string{"id", "model", "usage"}
 	usageKeys = []string{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"}
-	blockKeys = []string{"type", "text", "thinking", "signature", "id", "name", "input", "tool_use_id", "content", "is_error", "source"}
+	blockKeys = []string{"type", "text", "thinking", "signature", "id", "name", "input", "tool_use_id", "content", "is_error", "source", "data"}
 )
 
 // Skim implements session.Skimmer.
@@ -76,13 +76,15 @@ func addParts(parts []session.Part, content []byte, s *session.Skim, inResult bo
 		return parts
 	}
 	for b := range rawjson.Elements(content) {
-		var v [11][]byte
+		var v [12][]byte
 		rawjson.Pick(b, blockKeys, v[:])
 		switch kind := text(v[0]); kind {
 		case blocks.TypeText:
 			parts = append(parts, session.Text{Text: text(v[1])})
 		case blocks.TypeThinking:
 			parts = append(parts, session.Thinking{Text: text(v[2]), Signature: text(v[3])})
+		case blocks.TypeRedacted:
+			parts = append(parts, session.Thinking{Signature: text(v[11]), Redacted: true})
 		case blocks.TypeCall:
 			parts = append(parts, session.ToolCall{ID: text(v[4]), Name: text(v[5]), Arguments: v[6]})
 		case blocks.TypeResult:

@@ -163,3 +163,15 @@ func TestStrayResult(t *testing.T) {
 		}
 	}
 }
+
+// What the provider encrypted of the thinking is in the neutral form what it is when it is composed.
+func TestRedactedThinking(t *testing.T) {
+	want := session.Thinking{Signature: "c2VjcmV0", Redacted: true}
+	composed, err := claude.Claude.Compose(dialect.NewMessage{ID: "1", Role: session.RoleAssistant, Parts: []session.Part{want, session.Text{Text: "Dug."}}})
+	if err != nil || len(composed) != 2 {
+		t.Fatalf("%s, %v", composed, err)
+	}
+	if parts := claude.Claude.MessageParts(composed[0]); len(parts) != 1 || parts[0] != session.Part(want) {
+		t.Errorf("%s has the parts %#v", composed[0], parts)
+	}
+}

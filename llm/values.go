@@ -36,7 +36,7 @@ func (r rule) clean(name, otherwise string) string {
 type names struct {
 	rule
 	used map[string]bool
-	last map[string]int // name → the last number that was added to it
+	last map[string]int // the last number that was added to names of a beginning
 }
 
 // unique gives the name itself if it is valid and unused, otherwise another one.
@@ -45,9 +45,12 @@ func (n *names) unique(name string) string {
 	first, _, _ := strings.Cut(name, "|")
 	name = n.clean(first, "call")
 	free := name
+	// Long names are cut for the number. Those that begin alike share the numbers, or each would try all of the others.
+	const digits = 10
+	begin := name[:min(len(name), n.most-digits)]
 	for n.used[free] {
-		n.last[name]++
-		number := "_" + strconv.Itoa(n.last[name]+1)
+		n.last[begin]++
+		number := "_" + strconv.Itoa(n.last[begin]+1)
 		free = name[:min(len(name), n.most-len(number))] + number
 	}
 	n.used[free] = true

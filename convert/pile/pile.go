@@ -2,9 +2,7 @@
 package pile
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -40,11 +38,10 @@ func (p *Pile) Bytes(at session.Span) ([]byte, error) {
 		return nil, p.err
 	}
 	b := make([]byte, at.Length)
-	n, err := p.bytes.ReadAt(b, at.Offset)
-	if n == len(b) || errors.Is(err, io.EOF) && at.Length == 0 {
-		return b, nil
+	if n, err := p.bytes.ReadAt(b, at.Offset); n < len(b) {
+		return nil, fmt.Errorf("reading the records of the conversion: %w", err)
 	}
-	return nil, fmt.Errorf("reading the records of the conversion: %w", err)
+	return b, nil // the end of the pile may stand behind it
 }
 
 // All reads some records.

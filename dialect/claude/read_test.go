@@ -169,9 +169,9 @@ func TestRedactedThinking(t *testing.T) {
 	want := session.Thinking{Signature: "c2VjcmV0", Redacted: true}
 	composed, err := claude.Claude.Compose(dialect.NewMessage{ID: "1", Role: session.RoleAssistant, Parts: []session.Part{want, session.Text{Text: "Dug."}}})
 	if err != nil || len(composed) != 2 {
-		t.Fatalf("%s, %v", composed, err)
+		t.Fatalf("%s, %v; want two messages", composed, err)
 	}
 	if parts := claude.Claude.MessageParts(composed[0]); len(parts) != 1 || parts[0] != session.Part(want) {
-		t.Errorf("%s has the parts %#v", composed[0], parts)
+		t.Errorf("%s has the parts %#v, want %#v", composed[0], parts, want)
 	}
 }

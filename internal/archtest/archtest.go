@@ -1,5 +1,5 @@
-// Package archtest is the architecture as a test: which package may import which, what packages and types may be called,
-// how long a file may be, and a few house rules.
+// Package archtest is the architecture as a test: which packages may import which, which names of packages and types are allowed, how long
+// a file may be, and a few house rules.
 //
 // The rules are tables: table.go says which package may import which, and why; names.go and source.go have the rest. A
 // violation fails `go test ./internal/archtest` with its place and the reason for the rule. To change the architecture,

@@ -48,7 +48,7 @@ func fake(t *testing.T, files map[string]string) *Module {
 	return m
 }
 
-// src is a file of a package, with a package comment.
+// src returns the content of a file of a package, with a package comment.
 func src(pkg, body string) string {
 	return "// Package " + pkg + " is a fake.\npackage " + pkg + "\n\n" + body + "\n"
 }

@@ -28,7 +28,7 @@ func code(text string) (list []string) {
 	return list
 }
 
-// What the last column of a table of FORMATS.md names as a proof exists, and every row has one, or a dash.
+// Every row of the tables of FORMATS.md names an existing proof in its last column, or has a dash.
 func TestFormatsNamesItsProofs(t *testing.T) {
 	proofs, columns, proved := 0, 0, false
 	for i, line := range strings.Split(read(t, "FORMATS.md"), "\n") {
@@ -62,7 +62,7 @@ func TestFormatsNamesItsProofs(t *testing.T) {
 	}
 }
 
-// proofExists reports whether what FORMATS.md names is there. A name may end with "*".
+// proofExists reports whether a proof that FORMATS.md names exists. A name may end with "*".
 func proofExists(t *testing.T, name string) bool {
 	folder, base := path.Split(name)
 	pattern := ""
@@ -71,7 +71,7 @@ func proofExists(t *testing.T, name string) bool {
 		return true
 	case strings.HasPrefix(base, "Test") && folder != "":
 		return testExists(t, folder, base)
-	case strings.HasPrefix(base, "Test"): // of the dialect, or of the backend that shows its rows
+	case strings.HasPrefix(base, "Test"): // a test of the dialect, or of the backend that shows its rows
 		return testExists(t, "dialect/*", base) || testExists(t, "backend/rows/*", base)
 	case path.Ext(base) == ".txtar" && folder == "":
 		pattern = "cmd/treeline/testdata/script/" + base
@@ -84,8 +84,7 @@ func proofExists(t *testing.T, name string) bool {
 	return pattern != "" && len(files) > 0
 }
 
-// testExists reports whether a test, fuzz target or example is in the test files of a folder. A name that ends with "*" is the
-// beginning of one.
+// testExists reports whether a test, fuzz target or example is in the test files of a folder. A name that ends with "*" is a prefix.
 func testExists(t *testing.T, folder, name string) bool {
 	declared, isPrefix := strings.CutSuffix("func "+name, "*")
 	if !isPrefix {
@@ -94,7 +93,7 @@ func testExists(t *testing.T, folder, name string) bool {
 	return strings.Contains(testsOf(t, folder), declared)
 }
 
-// tests has what testsOf has read.
+// tests caches the results of testsOf.
 var tests = map[string]string{}
 
 // testsOf returns the test files of the folders that a pattern matches.
@@ -110,8 +109,8 @@ func testsOf(t *testing.T, folders string) string {
 	return tests[folders]
 }
 
-// Every test that a document names exists: `store/TestKill` in its text, and "test server/TestX" beside a code block. Those
-// of a promise are in a table whose last column is the test.
+// Every test that a document names exists: `store/TestKill` in its text, and "test server/TestX" beside a code block. The tests of promises
+// are in a table with the test in its last column.
 func TestDocumentsNameTheirProofs(t *testing.T) {
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
@@ -160,7 +159,7 @@ func headings(text string) (list []string) {
 	return list
 }
 
-// Every link from a document to another file, and to a heading, leads there.
+// Every link from a document to another file, or to a heading, has a target.
 func TestDocumentsLinkToWhatIsThere(t *testing.T) {
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
@@ -232,7 +231,7 @@ func TestReadmeNamesCommands(t *testing.T) {
 	for _, f := range files {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "cmd_"), ".go")
 		if strings.Contains(name, "_") {
-			continue // a part of one, or a command below it
+			continue // a part of a command, or a command below it
 		}
 		if !regexp.MustCompile("(`|treeline )" + name + `\b`).MatchString(readme) {
 			t.Errorf("README.md does not name %s", name)

@@ -77,7 +77,7 @@ func importPath(spec *ast.ImportSpec) string {
 	return target
 }
 
-// importName is what a file calls an imported package.
+// importName returns the name under which a file uses an imported package.
 func importName(spec *ast.ImportSpec) string {
 	if spec.Name != nil {
 		return spec.Name.Name
@@ -175,8 +175,8 @@ func isTestOnly(dir string) bool {
 	return slices.ContainsFunc(testOnly, func(pattern string) bool { return matches(pattern, dir) })
 }
 
-// family returns the folder of a sibling: backend/postgres for backend/postgres/schema and the pattern backend/*. A pattern
-// without a star has no siblings.
+// family returns the folder of a sibling: backend/postgres for backend/postgres/schema and the pattern backend/*. A pattern without a star
+// has no siblings.
 func family(pattern, dir string) string {
 	folder, ok := strings.CutSuffix(pattern, "*")
 	if !ok || folder == "" {
@@ -187,7 +187,7 @@ func family(pattern, dir string) string {
 
 // checkCalls finds impure calls in a file.
 func (c *checker) checkCalls(f *File) {
-	paths := map[string]string{} // of imported packages, by their name in this file
+	paths := map[string]string{} // paths of imported packages, by their names in this file
 	for _, spec := range f.Syntax.Imports {
 		paths[importName(spec)] = importPath(spec)
 	}

@@ -7,7 +7,7 @@ import (
 
 // scope is where the names in a type expression are resolved.
 type scope struct {
-	dir  string // of the package
+	dir  string // folder of the package
 	file *ast.File
 }
 

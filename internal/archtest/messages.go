@@ -15,8 +15,8 @@ var (
 	letter     = regexp.MustCompile(`\pL`)
 )
 
-// checkMessages finds failures of tests whose format consists of verbs alone. Where a test fails because of an error and nothing else, the
-// error says enough.
+// checkMessages finds failures of tests whose format consists of verbs alone. If a test fails only because of an error, the error is
+// enough.
 func (c *checker) checkMessages(p *Package) {
 	for _, f := range p.Files {
 		enough := map[ast.Node]bool{}

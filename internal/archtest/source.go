@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	longFile = 400 // worth a note
-	wall     = 800 // no further
+	longFile = 400 // longer files are noted
+	wall     = 800 // longer files are violations
 
-	packageWall = 4500 // lines of production files
+	packageWall = 4500 // total lines of production files
 
-	fullInterface = 8 // methods, including those of embedded interfaces
+	fullInterface = 8 // number of methods, including those of embedded interfaces
 )
 
 // freeMaps is the package in which map[string]any is allowed.
@@ -27,7 +27,7 @@ const (
 	whyComment = "a package comment says what the package is for, what it promises and what it does not do"
 )
 
-// checkLength finds files and packages that are too long, and notes long files. Generated files count too: a reader meets them.
+// checkLength finds files and packages that are too long, and notes long files. Generated files count too: people read them.
 func (c *checker) checkLength(p *Package) {
 	lines := 0
 	for _, f := range p.Production() {

@@ -21,7 +21,7 @@ type names string
 
 func (n names) list() []string { return strings.Fields(string(n)) }
 
-// String is for messages.
+// String formats the names for messages.
 func (n names) String() string {
 	if n == "" {
 		return "nothing"
@@ -29,7 +29,7 @@ func (n names) String() string {
 	return strings.Join(n.list(), ", ")
 }
 
-// everywhere is a package that all may import: it stands for functions of the standard library.
+// everywhere is a package that all packages may import: it replaces functions of the standard library.
 const everywhere = "internal/sorting"
 
 // importTable is the architecture. The first row that matches a package is its rule. Every package needs a row, and every
@@ -98,7 +98,7 @@ var importTable = []row{
 	// What a provider is sent.
 	{packages: "llm", may: "session dialect internal/rawjson", pure: true,
 		why: "a request is made from neutral parts alone: it knows no agent, so that each dialect works with each provider"},
-	// Where records live.
+	// Where records are kept.
 	{packages: "backend",
 		why: "a new backend is written from this contract alone; records are opaque bytes"},
 	{packages: "backend/backendtest", may: "backend backend/memory internal/*", modules: "*",

@@ -25,7 +25,7 @@ import (
 //go:embed stories/*.txt
 var stories embed.FS
 
-// chart has bars of which some stand out: how far prices are off.
+// chart is a picture of bars, of which some stand out: the errors of prices.
 //
 //go:embed chart.png
 var chart []byte
@@ -39,17 +39,17 @@ func Machine(dir string, clock func() time.Time, drivers ...backend.Driver) tree
 	}
 }
 
-// Write makes the machine in dir, an empty folder. The last session is some minutes old by the clock, the first three weeks. The
+// Write makes the machine in dir, an empty folder. By the clock, the last session is some minutes old and the first three weeks. The
 // drivers are those for Machine.
 func Write(ctx context.Context, dir string, clock func() time.Time, drivers ...backend.Driver) error {
 	return WriteProjects(ctx, dir, home, clock, drivers...)
 }
 
-// home is where the projects of the stories are.
+// home is the folder of the stories' projects.
 const home = "/home/you"
 
-// WriteProjects is Write with the projects in another folder: a command that is started in one of them finds its sessions. It does not
-// make the folders.
+// WriteProjects is Write with the projects in another folder: a command that is started in one of them finds its sessions. It does not make
+// the folders.
 func WriteProjects(ctx context.Context, dir, projects string, clock func() time.Time, drivers ...backend.Driver) (err error) {
 	s, err := treeline.New(Machine(dir, clock, drivers...))
 	if err != nil {
@@ -87,8 +87,8 @@ func WriteProjects(ctx context.Context, dir, projects string, clock func() time.
 	return nil
 }
 
-// databases makes the databases of agents that treeline makes none for, and gives their paths by agent. Crush has one for each project that it
-// was started in. It lies beside the registry here, since the project need not exist.
+// databases makes the databases of agents for which treeline makes none, and returns their paths by agent. Crush has one for each project
+// that it was started in. Here it lies beside the registry, since the project need not exist.
 func databases(dir, project string) (paths map[string]string, err error) {
 	data := filepath.Join(dir, ".local", "share")
 	crush := filepath.Join(data, "crush", filepath.Base(project))

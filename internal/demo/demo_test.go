@@ -50,7 +50,7 @@ func TestWrite(t *testing.T) {
 	t.Run("kin", func(t *testing.T) { checkKin(t, s, rows) })
 }
 
-// checkMachine looks for all agents, and for the one problem that is meant to be there.
+// checkMachine checks that all agents are there, and only the one intended problem.
 func checkMachine(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 	agents, projects, problems := map[string]int{}, map[string]bool{}, 0
 	for _, r := range rows {
@@ -72,7 +72,7 @@ func checkMachine(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 		if err := open.Close(); err != nil {
 			t.Error(err)
 		}
-		if r.Dialect.Name() == "codelia-state" { // its database has the machine's time
+		if r.Dialect.Name() == "codelia-state" { // the times in its database are the machine's
 			continue
 		}
 		if age := noon.Sub(r.Log.Time); age < 0 || age > 22*24*time.Hour {
@@ -93,7 +93,7 @@ func checkMachine(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 	}
 }
 
-// checkPrices looks for what the main session has to show.
+// checkPrices checks the contents of the main session.
 func checkPrices(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 	k := slices.IndexFunc(rows, func(r treeline.Row) bool { return r.Summary.Title == "Prices are off by a cent" })
 	if k < 0 {
@@ -142,8 +142,7 @@ func checkPrices(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 	}
 }
 
-// checkKin looks for sub-agents, which name the call that began them and are named by its result, and for the fork, which names
-// its source.
+// checkKin checks the sub-agents, which name the call that began them and are named by its result, and the fork, which names its source.
 func checkKin(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 	children, forks, named := 0, 0, map[session.ID]string{} // the call whose result names a session
 	for _, r := range rows {
@@ -182,7 +181,7 @@ func checkKin(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 	}
 }
 
-// rowLogs names the sessions in databases but codelia's, with their times and entries.
+// rowLogs returns the names of the sessions in databases except codelia's, with their times and entries.
 func rowLogs(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	s, err := treeline.New(Machine(dir, clock, all.Drivers()...))
@@ -215,7 +214,7 @@ func rowLogs(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// The same clock gives the same files. The name of Wave's is a UUIDv6, of which a process makes none twice.
+// The same clock produces the same files, except for the name of Wave's file: a UUIDv6, which is unique.
 func TestSame(t *testing.T) {
 	logs := func() map[string]string {
 		dir, found := t.TempDir(), map[string]string{}
@@ -247,8 +246,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// README.md tells its readers to try its commands on the demo, and the guide uses the same sessions: their ids must be there
-// whenever the demo is written.
+// README.md and the guide use the sessions of the demo in their examples, so their ids must be the same whenever the demo is written.
 func TestIDsOfTheDocuments(t *testing.T) {
 	dir := t.TempDir()
 	later := func() time.Time { return noon.AddDate(1, 2, 3) }

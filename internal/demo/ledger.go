@@ -7,11 +7,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// ledger counts tokens and money as a provider would, from the length of texts. The prices are about those of such models.
+// ledger counts tokens and cost as a provider would, from the length of texts. The prices are roughly those of such models.
 type ledger struct {
 	model   string
-	context int64 // what the model saw last
-	fresh   int64 // what it did not see yet
+	context int64 // tokens that the model saw last
+	fresh   int64 // tokens that it has not seen yet
 }
 
 // prompt is the size of what an agent sends before the conversation: instructions and the definitions of tools.
@@ -21,7 +21,7 @@ func tokens(text string) int64 { return int64(len(text)+3) / 4 }
 
 func (l *ledger) hear(text string) { l.fresh += tokens(text) }
 
-// answer is what an answer takes.
+// answer returns the usage of an answer.
 func (l *ledger) answer(parts []session.Part) session.Usage {
 	if l.context == 0 {
 		l.fresh += prompt
@@ -39,7 +39,7 @@ func (l *ledger) answer(parts []session.Part) session.Usage {
 	}
 	u.Input, u.CacheRead, u.CacheWrite = 4, l.context, l.fresh
 	u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
-	in, out := 3.0, 15.0 // dollars for a million
+	in, out := 3.0, 15.0 // dollars per million tokens
 	switch {
 	case strings.Contains(l.model, "opus"):
 		in, out = 5, 25

@@ -27,11 +27,11 @@ type writer struct {
 	store *treeline.Store
 	now   time.Time
 	told  map[string]*told
-	// databases are the paths of those that agents keep their sessions in.
+	// databases are the paths of the databases in which agents keep their sessions.
 	databases map[string]string
 }
 
-// told is what later stories may refer to.
+// told has what later stories may refer to.
 type told struct {
 	path  string
 	id    session.ID
@@ -53,14 +53,14 @@ type play struct {
 	provider string
 	model    string
 	ledger   ledger
-	record   *recording // nil where no run is recorded
+	record   *recording // nil if no run is recorded
 
-	parts   []session.Part // of the answer that is being made
+	parts   []session.Part // parts of the answer that is being made
 	results []session.ToolResult
 	took    []time.Duration
 }
 
-// tell writes a story. seed makes its ids different from those of others.
+// tell writes a story. seed makes its ids different from those of other stories.
 func (w *writer) tell(ctx context.Context, name string, st *story, seed byte) (err error) {
 	p := &play{
 		store: w.store,
@@ -97,7 +97,7 @@ func (p *play) begin(ctx context.Context, wr *writer) error {
 	}
 	if w, ok := dialect.AsWriter(d); ok {
 		if w.Habits().Nameless {
-			opt.Title = "" // the story's title is for its readers
+			opt.Title = "" // the story's title is for readers of the story
 		}
 		if opt.ID, err = p.sameID(w); err != nil {
 			return err
@@ -123,16 +123,16 @@ func (p *play) begin(ctx context.Context, wr *writer) error {
 		return err
 	}
 	p.id, p.path = p.session.ID(), p.session.Path()
-	w, _ := dialect.AsWriter(p.session.Dialect()) // it was just written
+	w, _ := dialect.AsWriter(p.session.Dialect()) // a session was just written, so its dialect is a writer
 	p.joined = w.Habits().ResultsInCalls
 	return nil
 }
 
-// documented is the time that the demo had when its ids came into the documents.
+// documented is the time that the demo had when its ids were copied to the documents.
 var documented = time.Date(2026, 11, 16, 13, 0, 0, 0, time.UTC)
 
-// sameID gives the session an id that does not depend on the clock, so that the examples of the documents can be tried at any time.
-// It is "" for a sub-agent, whose file has a name already, and for Wave, which reads the time of a session out of its id.
+// sameID gives the session an id that does not depend on the clock, so that the examples of the documents can be tried at any time. It is
+// "" for a sub-agent, whose file has a name already, and for Wave, which reads the time of a session from its id.
 func (p *play) sameID(w dialect.WritingDialect) (session.ID, error) {
 	if p.story.child != "" || p.story.agent == "wave" {
 		return "", nil
@@ -140,8 +140,8 @@ func (p *play) sameID(w dialect.WritingDialect) (session.ID, error) {
 	return w.NewID(p.story.begins(documented), p.random)
 }
 
-// beginChild creates the session of a sub-agent in the folder of the session that began it, with a note of the call. Only Claude
-// Code has such folders, and no interface makes them: this is what its program writes.
+// beginChild creates the session of a sub-agent in the folder of the session that began it, with a file that describes the call. Only
+// Claude Code has such folders, and no interface makes them: this is what its program writes.
 func (p *play) beginChild(ctx context.Context, w *writer, opt store.CreateOptions) (*store.Session, error) {
 	name, number, _ := strings.Cut(p.story.child, " ")
 	from := w.told[name]
@@ -169,7 +169,8 @@ func (p *play) hex(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// leave gives the log the time of its last entry, after tearing its end if the story says so. A session in a database of the agent is a row there.
+// leave gives the log the time of its last entry, after tearing its end if the story says so. A session in a database of the agent is a row
+// there.
 func (p *play) leave(database string) error {
 	if database != "" {
 		return started.Changed(p.story.agent, database, string(p.id), p.end)
@@ -186,7 +187,7 @@ func (p *play) leave(database string) error {
 	return err
 }
 
-// tear appends the first half of the log's last record, as a power failure leaves one.
+// tear appends the first half of the log's last record, as after a power failure.
 func tear(path string) error {
 	log, err := os.ReadFile(path)
 	if err != nil {
@@ -249,7 +250,7 @@ func (p *play) wait(word string) error {
 	return err
 }
 
-// until lets time pass, unless it is later already.
+// until advances the clock, unless it is later already.
 func (p *play) until(t time.Time) {
 	if t.After(p.clock) {
 		p.clock = t
@@ -332,7 +333,7 @@ func (p *play) result(st step) error {
 	return errors.New("a result without a call")
 }
 
-// answer writes the answer that was made, and the results of its calls.
+// answer writes the finished answer, and the results of its calls.
 func (p *play) answer(ctx context.Context) error {
 	if len(p.parts) == 0 {
 		return nil
@@ -347,7 +348,7 @@ func (p *play) answer(ctx context.Context) error {
 	if err := p.record.response(ctx, parts, usage); err != nil {
 		return err
 	}
-	asked := p.clock // calls run side by side
+	asked := p.clock // calls run in parallel
 	if p.joined {
 		for i, r := range results {
 			parts = append(parts, r)
@@ -373,7 +374,7 @@ func (p *play) answer(ctx context.Context) error {
 	return nil
 }
 
-// respond appends a result. That of a sub-agent names it, as Claude Code does.
+// respond appends a result. That of a sub-agent names it, as in Claude Code.
 func (p *play) respond(ctx context.Context, r session.ToolResult, took time.Duration) (store.Appended, error) {
 	if p.story.agent != "claude" || r.Name != "Task" {
 		return p.session.AppendToolResult(ctx, r.CallID, r.Parts, r.IsError)
@@ -384,5 +385,5 @@ func (p *play) respond(ctx context.Context, r session.ToolResult, took time.Dura
 		quote(r.CallID), content, quote(agentOf(r.CallID)), content, took.Milliseconds()))
 }
 
-// agentOf is the id of the sub-agent that a call begins.
+// agentOf returns the id of the sub-agent that a call begins.
 func agentOf(call string) string { return call[len(call)-8:] }

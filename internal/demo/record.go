@@ -50,7 +50,7 @@ func (r *recording) prompt(ctx context.Context, text string) error {
 	return nil
 }
 
-// request records that the model is asked.
+// request records a request to the model.
 func (r *recording) request(ctx context.Context) error {
 	if r == nil {
 		return nil

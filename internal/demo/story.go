@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A story is a session to be written. Its file has a head of "name: value" lines, an empty line, and steps. A step is a line
-// that begins with "@" and the text below it:
+// A story is a session to be written. Its file has a head of "name: value" lines, an empty line, and steps. A step is a line that begins
+// with "@" and the text below it:
 //
 //	@user [chart]     a prompt, with a picture
 //	@think            a thought of the model
@@ -29,15 +29,15 @@ type story struct {
 	title string
 	cwd   string
 	model string // provider/model
-	// When it begins: days before today and a time of day, or a time before now.
+	// The beginning: days before today and a time of day, or a time before now.
 	days  int
 	at    time.Duration
 	ago   time.Duration
 	fork  string // the story that this is a fork of
-	child string // the story, and the number of its call, that this is a sub-agent of
-	kind  string // of sub-agent
-	run   bool   // it is recorded as a run too
-	torn  bool   // it ends in a torn record
+	child string // the story, and the number of its call, that began this sub-agent
+	kind  string // kind of sub-agent
+	run   bool   // the story is recorded as a run, too
+	torn  bool   // the session ends in a torn record
 	steps []step
 }
 
@@ -45,7 +45,7 @@ type step struct {
 	line  int
 	verb  string
 	words []string // after the verb
-	text  string   // below it
+	text  string   // the text below the line
 }
 
 // parse reads a story.
@@ -112,7 +112,7 @@ func (s *story) set(name, value string) (err error) {
 	return err
 }
 
-// begins says when the story begins.
+// begins returns when the story begins.
 func (s *story) begins(now time.Time) time.Time {
 	if s.ago > 0 {
 		return now.Add(-s.ago)
@@ -128,8 +128,8 @@ func (st step) word() string {
 	return ""
 }
 
-// arguments reads the arguments of a call as a JSON object. A line "name = value" is a string, or JSON if it begins as a list, an
-// object, a number or a truth value does. "name <<" begins a text that ends before a line ">>".
+// arguments reads the arguments of a call as a JSON object. A line "name = value" is a string, or JSON if it begins like a list, an object,
+// a number or a truth value. "name <<" begins a text that ends before a line ">>".
 func (st step) arguments() ([]byte, error) {
 	var out bytes.Buffer
 	add := func(name string, value []byte) {
@@ -161,11 +161,11 @@ func (st step) arguments() ([]byte, error) {
 	return []byte("{" + out.String() + "}"), nil
 }
 
-// quote spells a text in JSON.
+// quote encodes a text as JSON.
 func quote(text string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a text has a spelling
+	_ = e.Encode(text) // encoding a text does not fail
 	return bytes.TrimSpace(b.Bytes())
 }

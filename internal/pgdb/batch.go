@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Batch is statements that are sent together: one round trip, and one transaction.
+// Batch is a list of statements that are sent together: one round trip, and one transaction.
 type Batch struct{ queued []*Queued }
 
 // Queued is a statement of a batch.
@@ -24,7 +24,7 @@ func (b *Batch) Queue(sql string, args ...any) *Queued {
 	return q
 }
 
-// Exec sets what is called with the outcome of the statement, by BatchResults.Close.
+// Exec sets the function that BatchResults.Close calls with the outcome of the statement.
 func (q *Queued) Exec(f func(pgconn.CommandTag) error) {
 	q.read = func(r *BatchResults) error {
 		tag, err := r.Exec()
@@ -35,7 +35,7 @@ func (q *Queued) Exec(f func(pgconn.CommandTag) error) {
 	}
 }
 
-// Query sets what is called with the rows of the statement, by BatchResults.Close.
+// Query sets the function that BatchResults.Close calls with the rows of the statement.
 func (q *Queued) Query(f func(*Rows) error) {
 	q.read = func(r *BatchResults) error {
 		rows, err := r.Query()
@@ -51,15 +51,15 @@ func (q *Queued) Query(f func(*Rows) error) {
 	}
 }
 
-// QueryRow sets what is called with the row of the statement, by BatchResults.Close.
+// QueryRow sets the function that BatchResults.Close calls with the row of the statement.
 func (q *Queued) QueryRow(f func(Row) error) {
 	q.read = func(r *BatchResults) error { return f(r.QueryRow()) }
 }
 
-// Len is how many statements there are.
+// Len returns the number of statements.
 func (b *Batch) Len() int { return len(b.queued) }
 
-// BatchResults are the answers to a batch, in the order of its statements. It has a connection until it is closed.
+// BatchResults are the answers to a batch, in the order of its statements. They hold a connection until they are closed.
 type BatchResults struct {
 	b       *Batch
 	c       *conn
@@ -71,7 +71,7 @@ type BatchResults struct {
 	closed  bool
 }
 
-// batch sends a batch. Statements that the connection does not know are described before.
+// batch sends a batch. Before that it describes the statements that the connection does not know.
 func (c *conn) batch(ctx context.Context, release func(), b *Batch) *BatchResults {
 	r := &BatchResults{b: b, c: c, ctx: ctx, release: release}
 	if r.err = c.room(ctx); r.err != nil {
@@ -100,7 +100,7 @@ func (c *conn) batch(ctx context.Context, release func(), b *Batch) *BatchResult
 
 var errNoResult = errors.New("the batch has no further statement")
 
-// Query returns the rows of the next statement. They are closed before the one after it is asked for.
+// Query returns the rows of the next statement. They are closed before the next statement's rows are read.
 func (r *BatchResults) Query() (*Rows, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -134,7 +134,7 @@ func (r *BatchResults) Exec() (pgconn.CommandTag, error) {
 	return rows.tag, rows.err
 }
 
-// Close reads what is left, and ends the batch: it is done if there is no error. A second call returns the same.
+// Close reads the remaining answers, and ends the batch: it is committed if there is no error. A second call returns the same.
 func (r *BatchResults) Close() error {
 	if r.closed {
 		return r.err

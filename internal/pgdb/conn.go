@@ -10,31 +10,30 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// conn is a connection with the statements that it knows. The server says of each statement once which types its parameters and
-// columns have.
+// conn is a connection with its prepared statements. The server describes each statement once: the types of its parameters and columns.
 type conn struct {
 	*pgconn.PgConn
-	// named: the server keeps statements under names. Behind a pooler the next statement may reach another server process, so each
-	// is sent with its text.
+	// named: the server keeps statements under names. Behind a pooler the next statement may reach another server process, so each is sent
+	// with its text.
 	named      bool
 	statements map[string]*statement
 	oldest     []string // their texts, in the order in which they were described
 	last       int      // number of the last name
 
 	made, used time.Time
-	age        int // how often the pool had been reset when it was made
+	age        int // how often the pool had been reset when the connection was made
 }
 
 // statement is a statement that the server has described.
 type statement struct {
 	*pgconn.StatementDescription
-	parameters, columns []int16 // in which forms
+	parameters, columns []int16 // formats: text or binary
 }
 
-// mostStatements is how many statements a connection knows, between batches. A search is put together from conditions, so there can be many.
+// mostStatements is how many statements a connection keeps, between batches. A search is composed of conditions, so there can be many.
 const mostStatements = 256
 
-// describe returns what the server says of a statement.
+// describe returns the server's description of a statement.
 func (c *conn) describe(ctx context.Context, sql string) (*statement, error) {
 	if s := c.statements[sql]; s != nil {
 		return s, nil
@@ -87,14 +86,13 @@ func (c *conn) forget(ctx context.Context, sql string) error {
 	return c.Deallocate(ctx, s.Name)
 }
 
-// stale reports whether a statement failed because the tables are not those any more that it was described for. Another
-// attempt describes it anew.
+// stale reports whether a statement failed because the tables have changed since it was described. Another attempt describes it again.
 func stale(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "0A000" || pg.Code == "26000") // its columns changed; the server does not know it
+	return errors.As(err, &pg) && (pg.Code == "0A000" || pg.Code == "26000") // its columns changed; the server does not know the statement
 }
 
-// encode returns the parameters of a statement as the server wants them. They share one buffer.
+// encode returns the parameters of a statement in the server's formats. They share one buffer.
 func (s *statement) encode(args []any) ([][]byte, error) {
 	if len(args) != len(s.ParamOIDs) {
 		return nil, fmt.Errorf("the statement has %d parameters, and %d are given: %s", len(s.ParamOIDs), len(args), s.SQL)
@@ -136,7 +134,7 @@ func (s *statement) encode(args []any) ([][]byte, error) {
 	return values, nil
 }
 
-// query sends a statement. release is called when its rows are read or it has failed.
+// query sends a statement. release is called when its rows were read or it has failed.
 func (c *conn) query(ctx context.Context, release func(), sql string, args []any) (*Rows, error) {
 	err := c.room(ctx)
 	var s *statement
@@ -160,7 +158,8 @@ func (c *conn) query(ctx context.Context, release func(), sql string, args []any
 	return r, nil
 }
 
-// plainly asks for one row. Parameters are sent as text, and nothing is prepared: it is used before it is known whether there is a pooler.
+// plainly sends a query for one row. Parameters are sent as text, and nothing is prepared: it is used before the connection knows whether
+// there is a pooler.
 func (c *conn) plainly(ctx context.Context, sql string, args ...string) Row {
 	values := make([][]byte, len(args))
 	for i, a := range args {
@@ -169,18 +168,18 @@ func (c *conn) plainly(ctx context.Context, sql string, args ...string) Row {
 	return one{rows: &Rows{ctx: ctx, sql: sql, release: func() {}, result: c.ExecParams(ctx, sql, values, nil, nil, nil)}}
 }
 
-// end closes the connection. The server is told, for as long as the network takes that.
+// end closes the connection. It tries to tell the server, within a time limit.
 func (c *conn) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = c.Close(ctx) // it is not used any more
+	_ = c.Close(ctx) // the connection is not used any more
 }
 
 // exec sends statements without parameters, as one text.
 func (c *conn) exec(ctx context.Context, sql string) (tag pgconn.CommandTag, err error) {
 	results := c.PgConn.Exec(ctx, sql)
 	for results.NextResult() {
-		tag, _ = results.ResultReader().Close() // Close has the error
+		tag, _ = results.ResultReader().Close() // Close of results returns the error
 	}
 	return tag, results.Close()
 }

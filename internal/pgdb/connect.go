@@ -7,17 +7,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// link is what is known of the database after the first connection.
+// link is what the first connection found out about the database.
 type link struct {
 	pool *Pool
 	// direct: no pooler is between us and the server.
 	direct bool
-	// there: it has the schema.
+	// there: the database has the schema.
 	there bool
 }
 
-// connect connects if that was not done yet. For a write it also makes the schema. While there is none, it looks again each time:
-// another process may have made it.
+// connect connects on the first call. For a write it also makes the schema. While there is none, it checks each time: another process may
+// have made it.
 func (d *DB) connect(ctx context.Context, write bool) (*link, error) {
 	if l := d.link.Load(); l != nil && l.there {
 		return l, nil
@@ -40,7 +40,7 @@ func (d *DB) connect(ctx context.Context, write bool) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.pool.release(c) // which closes it if its statements have names and that does not work behind a pooler
+	defer d.pool.release(c) // release closes it if its statements have names and there is a pooler, with which that does not work
 	d.reached.Store(d.pool)
 	next, err := d.look(ctx, c, write)
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *DB) connect(ctx context.Context, write bool) (*link, error) {
 	return next, nil
 }
 
-// look asks a connection what it leads to.
+// look finds out from a connection what kind of server it leads to.
 func (d *DB) look(ctx context.Context, c *conn, write bool) (*link, error) {
 	var pid uint32
 	if err := c.plainly(ctx, "select pg_backend_pid()").Scan(&pid); err != nil {
@@ -64,7 +64,7 @@ func (d *DB) look(ctx context.Context, c *conn, write bool) (*link, error) {
 	return &link{pool: d.pool, direct: pid == c.PID(), there: there}, err
 }
 
-// named reports whether connections keep statements under names: until one was found to lead to a pooler, unless the URL says.
+// named reports whether connections keep statements under names: unless the URL decides, they do until one was found to lead to a pooler.
 func (d *DB) named() bool {
 	if d.mode != modeUnsaid {
 		return d.mode == modeNamed
@@ -72,7 +72,7 @@ func (d *DB) named() bool {
 	return !d.pooled.Load()
 }
 
-// Direct reports whether the server was reached, and without a pooler: then it can be listened to.
+// Direct reports whether the server was reached without a pooler, so that LISTEN works.
 func (d *DB) Direct() bool {
 	l := d.link.Load()
 	return l != nil && l.direct
@@ -81,19 +81,19 @@ func (d *DB) Direct() bool {
 // Reached returns the pool if the server was reached before, else nil.
 func (d *DB) Reached() *Pool { return d.reached.Load() }
 
-// Write does something that changes the database. It makes the schema if need be. After a lost connection it does it again;
-// again is set if an earlier attempt may have been executed.
+// Write runs an operation that changes the database. It makes the schema if necessary. After a lost connection it runs it again; again is
+// set if an earlier attempt may have been executed.
 func (d *DB) Write(ctx context.Context, do func(p *Pool, again bool) error) error {
 	return d.persist(ctx, true, do)
 }
 
-// Read does something that only reads, again after a lost connection. If the database has no schema, it does nothing and
+// Read runs an operation that only reads, and runs it again after a lost connection. If the database has no schema, it does nothing and
 // returns ErrEmpty.
 func (d *DB) Read(ctx context.Context, do func(p *Pool) error) error {
 	return d.persist(ctx, false, func(p *Pool, _ bool) error { return do(p) })
 }
 
-// Once is Write without another attempt, for a caller that has its own.
+// Once is Write without retries, for a caller that has its own.
 func (d *DB) Once(ctx context.Context, do func(p *Pool) error) error {
 	l, err := d.connect(ctx, true)
 	if err == nil {
@@ -113,7 +113,7 @@ func (d *DB) persist(ctx context.Context, write bool, do func(p *Pool, again boo
 		if err == nil {
 			err = do(l.pool, sent)
 		}
-		known := d.Reached() // nil: never, so the address may be wrong
+		known := d.Reached() // nil: it was never reached, so the address may be wrong
 		if err == nil || known == nil || !lost(err) || ctx.Err() != nil || d.ctx.Err() != nil {
 			return d.plain(ctx, err)
 		}
@@ -135,8 +135,8 @@ func (d *DB) persist(ctx context.Context, write bool, do func(p *Pool, again boo
 	}
 }
 
-// Listen calls heard with the payload of each notice of a channel, on a connection of its own, until the connection is lost or ctx
-// ends. It calls ready when it listens. Behind a pooler no notice comes.
+// Listen calls heard with the payload of each notice of a channel, on a connection of its own, until the connection is lost or ctx ends. It
+// calls ready when it is listening. Behind a pooler there are no notices.
 func (d *DB) Listen(ctx context.Context, channel string, ready func(), heard func(payload string)) error {
 	config := d.config.Copy()
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { heard(n.Payload) }

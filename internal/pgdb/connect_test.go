@@ -26,7 +26,7 @@ func (b *brief) Write(p []byte) (int, error) {
 	return b.Conn.Write(p)
 }
 
-// The tables are made once although connections break at several steps of it. An address that never answered is not tried again.
+// The tables are made once although connections break at several steps of that. An address that never answered is not tried again.
 func TestPatience(t *testing.T) {
 	url := pgtest.Shared(t).Database(t, "patience")
 	var made atomic.Int64

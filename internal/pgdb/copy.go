@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// CopyFromSource gives rows to copy, one after the other.
+// CopyFromSource is a sequence of rows to copy.
 type CopyFromSource interface {
 	// Next goes to the next row, and reports whether there is one.
 	Next() bool
-	// Values are the columns of the row, valid until Next.
+	// Values returns the columns of the row, valid until Next.
 	Values() ([]any, error)
-	// Err is the error that ended the rows.
+	// Err returns the error that ended the rows.
 	Err() error
 }
 
@@ -32,11 +32,11 @@ func (s *sliceSource) Err() error             { return nil }
 // copySignature begins the binary form of COPY: no flags, and no extension of the header.
 const copySignature = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// copyStream is the binary form of rows, made as it is read.
+// copyStream makes the binary form of rows while it is read.
 type copyStream struct {
 	types []uint32
 
-	mu    sync.Mutex // pgconn may go on reading for a moment after it has returned an error of the connection
+	mu    sync.Mutex // pgconn may continue to read for a moment after it has returned an error of the connection
 	rows  CopyFromSource
 	buf   []byte
 	at    int
@@ -45,7 +45,7 @@ type copyStream struct {
 	err   error
 }
 
-// close returns the error of the rows, which are not read any more.
+// close ends the reading of the rows, and returns their error.
 func (s *copyStream) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *copyStream) close() error {
 	return err
 }
 
-// copyPiece is how much is made at once.
+// copyPiece is how much is made at a time.
 const copyPiece = 64 << 10
 
 // Read implements io.Reader.
@@ -125,7 +125,7 @@ func (c *conn) copyFrom(ctx context.Context, table Identifier, columns []string,
 	}
 	tag, err := c.CopyFrom(ctx, stream, "copy "+table.Sanitize()+" ("+list+") from stdin binary")
 	if failed := stream.close(); failed != nil {
-		err = failed // the server was told, and its error repeats it as a text
+		err = failed // the server's error only repeats this one as a text
 	}
 	return tag.RowsAffected(), err
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is being copied is not read any more after the copy has failed, even if the driver asks once more.
+// The source of a copy is not read any more after the copy has failed, even if the driver reads once more.
 func TestCopyClosed(t *testing.T) {
 	failed := errors.New("no more rows")
 	for _, want := range []error{nil, failed} {

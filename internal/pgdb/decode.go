@@ -13,13 +13,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// RawBytes are bytes of a row that are valid until the next one.
+// RawBytes are bytes of a row that are valid until the next row.
 type RawBytes []byte
 
 // errShort: the server sent fewer bytes than the type has.
 var errShort = errors.New("the server sent a value of another length than its type has")
 
-// decode puts a value of a column into what dest points to. If dest is nil, the value is not wanted.
+// decode stores a value of a column in the variable that dest points to. If dest is nil, the value is skipped.
 func decode(f *pgconn.FieldDescription, data []byte, dest any) error {
 	if dest == nil {
 		return nil
@@ -73,7 +73,7 @@ func decode(f *pgconn.FieldDescription, data []byte, dest any) error {
 	return mismatch(f, dest)
 }
 
-// decodeKind is decode for what is told by the kind of a type.
+// decodeKind is decode by the kind of a type.
 func decodeKind(f *pgconn.FieldDescription, data []byte, dest reflect.Value) error {
 	if dest.Kind() != reflect.Pointer || dest.IsNil() {
 		return mismatch(f, dest.Interface())
@@ -115,7 +115,7 @@ func decodeNull(f *pgconn.FieldDescription, dest any) error {
 	return fmt.Errorf("column %q has no value, which a %T cannot say", f.Name, dest)
 }
 
-// decodeInt reads a whole number, or the count of microseconds that a time is.
+// decodeInt reads an integer, or a time as its number of microseconds.
 func decodeInt(f *pgconn.FieldDescription, data []byte) (int64, error) {
 	if f.Format == textForm {
 		n, err := strconv.ParseInt(string(data), 10, 64)

@@ -25,7 +25,7 @@ const (
 	typeUUID        = 2950
 )
 
-// element returns the type of the elements of an array; 0 for what is no array.
+// element returns the type of the elements of an array; 0 if the type is not an array.
 func element(oid uint32) uint32 {
 	switch oid {
 	case 1000:
@@ -53,7 +53,7 @@ const (
 	binaryForm = int16(1)
 )
 
-// form is the form in which values of a type are sent and received.
+// form returns the format in which values of a type are sent and received.
 func form(oid uint32) int16 {
 	switch oid {
 	case typeBool, typeBytea, typeName, typeInt8, typeInt2, typeInt4, typeText, typeOID, typeFloat8, typeVarchar, typeTimestamptz, typeUUID:
@@ -114,7 +114,7 @@ func encode(buf []byte, oid uint32, value any) (_ []byte, null bool, err error) 
 	return buf, false, fmt.Errorf("a %T cannot be a parameter of the database's type %d", value, oid)
 }
 
-// encodeKind is encode for what is told by the kind of a type: numbers, texts, pointers, and types that have a name of their own.
+// encodeKind is encode by the kind of a type: numbers, texts, pointers, and types that have a name of their own.
 func encodeKind(buf []byte, oid uint32, v reflect.Value) (_ []byte, null bool, err error) {
 	switch k := v.Kind(); {
 	case k == reflect.Pointer && v.IsNil():
@@ -159,7 +159,7 @@ func encodeKind(buf []byte, oid uint32, v reflect.Value) (_ []byte, null bool, e
 	return buf, false, fmt.Errorf("a %s cannot be a parameter of the database's type %d", v.Type(), oid)
 }
 
-// encodeInt adds the last bytes of a number.
+// encodeInt appends the last bytes of a number.
 func encodeInt(buf []byte, bytes int, n int64) []byte {
 	switch bytes {
 	case 2:
@@ -198,7 +198,7 @@ func encodeElements(buf []byte, oid uint32, list any, n int, at func(i int) any)
 	return buf, nil
 }
 
-// encodeSized adds a value after its length, which is -1 for none.
+// encodeSized appends a value after its length, which is -1 for NULL.
 func encodeSized(buf []byte, oid uint32, value any) ([]byte, error) {
 	start := len(buf)
 	buf, null, err := encode(append(buf, 0xff, 0xff, 0xff, 0xff), oid, value)

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// lost reports whether another attempt can succeed: the connection broke, the server stops or starts, or it aborted the
-// transaction because of another one.
+// lost reports whether another attempt can succeed: the connection broke, the server stops or starts, or it aborted the transaction because
+// of another one.
 func lost(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -31,8 +31,8 @@ func lost(err error) bool {
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 }
 
-// unreachable is the error for a server that does not answer. Of the driver's lines, one for each way that it tried, it says each
-// once.
+// unreachable is the error for a server that does not answer. The driver's text has a line for each way that it tried; unreachable has each
+// different line once.
 type unreachable struct{ error }
 
 // Error is one line.
@@ -53,8 +53,8 @@ func (e unreachable) Error() string {
 // Unwrap returns the driver's error.
 func (e unreachable) Unwrap() error { return e.error }
 
-// refused is the error for a connection that the server refuses. The driver's own text has a line for each way that it tried, with
-// and without TLS.
+// refused is the error for a connection that the server refuses. The driver's own text has a line for each way that it tried, with and
+// without TLS.
 type refused struct {
 	text string
 	error
@@ -66,7 +66,7 @@ func (e refused) Error() string { return e.text }
 // Unwrap returns the driver's error.
 func (e refused) Unwrap() error { return e.error }
 
-// plain says what an error of the database means for a caller.
+// plain translates an error of the database for a caller.
 func (d *DB) plain(ctx context.Context, err error) error {
 	var pg *pgconn.PgError
 	switch {

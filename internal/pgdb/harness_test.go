@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
-// number asks a database for a number.
+// number queries a number.
 func number(t *testing.T, url, sql string) (n int) {
 	t.Helper()
 	ctx := context.Background()
@@ -24,7 +24,7 @@ func number(t *testing.T, url, sql string) (n int) {
 	return n
 }
 
-// What was committed is there after an immediate stop, directly and behind the pooler.
+// Committed data is there after an immediate stop, directly and behind the pooler.
 func TestServerCrash(t *testing.T) {
 	s := pgtest.Shared(t)
 	url := s.Database(t, "crash")

@@ -1,12 +1,12 @@
-// Package pgdb connects to a PostgreSQL database whose tables this program makes itself. It knows no table: package
-// backend/postgres keeps logs through it, and others what belongs to them, each in a schema of its own.
+// Package pgdb connects to a PostgreSQL database whose tables this program makes itself. It knows no table: package backend/postgres uses
+// it to keep logs, and other packages for their data, each in a schema of its own.
 //
-// A DB connects when it is used first. After a lost connection it tries again, for as long as a server takes to restart or to
-// hand over to its standby. Every statement has to stand for itself, without session state, so that it works behind a pooler in
-// transaction mode; pgdb finds out whether there is one.
+// A DB connects when it is used first. After a lost connection it tries again, for as long as a server takes to restart or to fail over to
+// its standby. Every statement must be independent of session state, so that it works behind a pooler in transaction mode; pgdb finds out
+// whether there is one.
 //
-// On top of package pgconn, which speaks the protocol, there are a [Pool], transactions, batches and COPY, with the names that they have in
-// pgx, and values of the types that our tables have. All of pgx would make the program 3 MB larger.
+// On top of package pgconn, which speaks the protocol, there are a [Pool], transactions, batches and COPY, with the same names as in pgx,
+// and values of the types that our tables have. All of pgx would make the program 3 MB larger.
 package pgdb
 
 import (
@@ -25,15 +25,15 @@ var (
 	ErrEmpty = errors.New("the database has no such schema")
 	// ErrSchema: the tables in the database are of a version that this program does not work with. Nothing was changed.
 	ErrSchema = errors.New("the schema of the database has another version")
-	// ErrReadOnly: the server takes no writes.
+	// ErrReadOnly: the server refuses writes.
 	ErrReadOnly = errors.New("the server is a standby, or its transactions are read-only")
 	// ErrClosed: the DB was closed.
 	ErrClosed = errors.New("the database connection is closed")
 )
 
-// Options say how a database is used.
+// Options are the settings of a DB.
 type Options struct {
-	// Schema is what the database needs. The first Write makes it.
+	// Schema is the schema that the database needs. The first Write makes it.
 	Schema Schema
 	// Patience is how long a call tries to reach a server that it had reached before; 0 is 30 seconds.
 	Patience time.Duration
@@ -52,14 +52,14 @@ type DB struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
-	mu      sync.Mutex // held while it connects
+	mu      sync.Mutex // held during a connection attempt
 	pool    *Pool
-	reached atomic.Pointer[Pool] // pool, once it had a connection
+	reached atomic.Pointer[Pool] // the pool, once it has had a connection
 	pooled  atomic.Bool          // a pooler is between us and the server
 	link    atomic.Pointer[link]
 }
 
-// Open reads a URL as libpq does. It makes no connection yet. No error has the password.
+// Open parses a URL as libpq does. It makes no connection yet. No error contains the password.
 func Open(url string, opt Options) (*DB, error) {
 	a, err := parse(url)
 	if err != nil {
@@ -83,10 +83,10 @@ func Open(url string, opt Options) (*DB, error) {
 	return d, nil
 }
 
-// Conns is how many connections there are at most.
+// Conns returns the largest number of connections.
 func (d *DB) Conns() int { return d.limits.conns }
 
-// Context ends with Close.
+// Context returns a context that ends with Close.
 func (d *DB) Context() context.Context { return d.ctx }
 
 // Close closes the connections. A second call does nothing.

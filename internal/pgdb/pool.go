@@ -12,25 +12,25 @@ import (
 type Pool struct {
 	config *pgconn.Config
 	limits limits
-	named  func() bool   // whether the server keeps statements under names
-	slots  chan struct{} // as many as there may be connections; a caller holds one while it has a connection
+	named  func() bool   // reports whether the server keeps statements under names
+	slots  chan struct{} // one per possible connection; a caller holds one while it has a connection
 
 	done chan struct{} // closed by close
 
 	mu     sync.Mutex
-	idle   []*conn // the one that was used last is at the end
+	idle   []*conn // the most recently used one is at the end
 	resets int
 	closed bool
-	timer  *time.Timer // closes connections that have not been used for long
+	timer  *time.Timer // closes connections that have been idle for long
 }
 
-// limits say how many connections there are, and for how long.
+// limits are the number of connections, and their lifetimes.
 type limits struct {
 	conns          int
 	lifetime, idle time.Duration
 }
 
-// checkAfter is how long an idle connection is used again without a ping.
+// checkAfter is how long an idle connection is reused without a ping.
 const checkAfter = time.Second
 
 func newPool(config *pgconn.Config, l limits, named func() bool) *Pool {
@@ -105,7 +105,7 @@ func (p *Pool) release(c *conn) {
 	}
 }
 
-// expire closes the connections that have not been used for long.
+// expire closes the connections that have been idle for long.
 func (p *Pool) expire() {
 	p.mu.Lock()
 	n := 0
@@ -123,7 +123,7 @@ func (p *Pool) expire() {
 	}
 }
 
-// Reset closes all connections: the idle ones now, the others when they are given back.
+// Reset closes all connections: the idle ones now, the others when they are released.
 func (p *Pool) Reset() {
 	p.mu.Lock()
 	p.resets++
@@ -135,7 +135,7 @@ func (p *Pool) Reset() {
 	}
 }
 
-// close closes the connections, after all were given back.
+// close closes the connections, after all were released.
 func (p *Pool) close() {
 	p.mu.Lock()
 	p.closed = true
@@ -150,7 +150,7 @@ func (p *Pool) close() {
 	}
 }
 
-// Query asks for rows.
+// Query sends a query for rows.
 func (p *Pool) Query(ctx context.Context, sql string, args ...any) (*Rows, error) {
 	c, err := p.acquire(ctx)
 	if err != nil {
@@ -159,7 +159,7 @@ func (p *Pool) Query(ctx context.Context, sql string, args ...any) (*Rows, error
 	return c.query(ctx, func() { p.release(c) }, sql, args)
 }
 
-// QueryRow asks for one row. Its error is that of Scan.
+// QueryRow sends a query for one row. Scan returns its error.
 func (p *Pool) QueryRow(ctx context.Context, sql string, args ...any) Row {
 	rows, err := p.Query(ctx, sql, args...)
 	return one{rows, err}

@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrNoRows: a statement that should give a row gave none.
+// ErrNoRows: a query for one row returned none.
 var ErrNoRows = errors.New("no row")
 
-// Row is a row of an answer. Scan puts its columns into what the arguments point to: numbers, strings, bool, time.Time, []byte (a copy), RawBytes,
-// [16]byte, []string, and pointers to these, which are nil for a column without a value. A nil argument leaves a column out.
+// Row is a row of an answer. Scan stores its columns in the variables that the arguments point to: numbers, strings, bool, time.Time,
+// []byte (a copy), RawBytes, [16]byte, []string, and pointers to these, which are nil for NULL. A nil argument skips a column.
 type Row interface{ Scan(dest ...any) error }
 
-// Rows are an answer, read row by row. It has a connection until it is closed, or Next has returned false.
+// Rows are an answer, read row by row. They hold a connection until they are closed, or Next has returned false.
 type Rows struct {
 	ctx     context.Context
 	c       *conn
@@ -54,7 +54,7 @@ func (r *Rows) Scan(dest ...any) error {
 	return nil
 }
 
-// Close gives the connection back. A second call does nothing.
+// Close releases the connection. A second call does nothing.
 func (r *Rows) Close() {
 	if r.closed {
 		return
@@ -62,12 +62,12 @@ func (r *Rows) Close() {
 	r.closed = true
 	r.tag, r.err = r.result.Close()
 	if r.c != nil && stale(r.err) {
-		_ = r.c.forget(r.ctx, r.sql) // in a transaction that failed the server keeps it, under a name that is not used again
+		_ = r.c.forget(r.ctx, r.sql) // in a failed transaction the server keeps the statement, under a name that is not reused
 	}
 	r.release()
 }
 
-// Err is the error that ended the answer.
+// Err returns the error that ended the answer.
 func (r *Rows) Err() error { return r.err }
 
 // one is the only row of an answer.
@@ -95,7 +95,7 @@ func (o one) Scan(dest ...any) error {
 	return o.rows.err
 }
 
-// ForEachRow reads all rows, each into what dest points to, and calls f after each.
+// ForEachRow reads all rows, each into the variables that dest points to, and calls f after each.
 func ForEachRow(rows *Rows, dest []any, f func() error) error {
 	defer rows.Close()
 	for rows.Next() {

@@ -9,20 +9,20 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Schema is the tables of one part of the program. They have a schema of the database of their own, in which the table
-// "migration" says which version they are of.
+// Schema is the tables of one part of the program. They are in a schema of their own in the database, in which the table "migration" has
+// their version.
 type Schema struct {
-	// Name is that of the schema in the database.
+	// Name is the name of the schema in the database.
 	Name string
-	// Files has the migrations, SQL files in a folder "migration". In the order of their names they lead to versions 1, 2 and so
-	// on. They qualify all names with that of the schema. A file that was released is never changed.
+	// Files has the migrations, SQL files in a folder "migration". In the order of their names they lead to versions 1, 2 and so on. They
+	// qualify all names with the schema's name. A released file is never changed.
 	Files fs.FS
 }
 
 // lockKey is the advisory lock under which migrations of all schemas run: "treeline" in ASCII.
 const lockKey = 0x747265656c696e65
 
-// files are the migrations. The version that this program works with is their number.
+// files returns the migrations. The version that this program works with is their number.
 func (s Schema) files() ([]string, error) { return fs.Glob(s.Files, "migration/*.sql") }
 
 // ready reports whether the database has the tables. For a write it makes them, or brings them up to date.
@@ -46,10 +46,10 @@ func (s Schema) ready(ctx context.Context, c *conn, write bool) (there bool, err
 	return version > 0, nil
 }
 
-// table is the table of versions, quoted.
+// table returns the name of the table of versions, quoted.
 func (s Schema) table() string { return Identifier{s.Name, "migration"}.Sanitize() }
 
-// version is the version of the tables in the database, 0 if there are none.
+// version returns the version of the tables in the database, 0 if there are none.
 func (s Schema) version(ctx context.Context, c *conn) (version int, err error) {
 	err = c.plainly(ctx, "select coalesce(max(version), 0) from "+s.table()).Scan(&version)
 	var pg *pgconn.PgError
@@ -59,8 +59,8 @@ func (s Schema) version(ctx context.Context, c *conn) (version int, err error) {
 	return version, err
 }
 
-// migrate brings the tables up to date, each step in a transaction of its own. The lock makes other programs wait, which
-// then find nothing left to do.
+// migrate brings the tables up to date, each step in a transaction of its own. Because of the lock other programs wait, and then find
+// nothing left to do.
 func (s Schema) migrate(ctx context.Context, c *conn, files []string) error {
 	for i, file := range files {
 		sql, err := fs.ReadFile(s.Files, file)
@@ -74,7 +74,7 @@ func (s Schema) migrate(ctx context.Context, c *conn, files []string) error {
 	return nil
 }
 
-// step makes one version, unless it is there.
+// step makes one version, unless it exists.
 func (s Schema) step(ctx context.Context, c *conn, version int, sql string) error {
 	if _, err := c.exec(ctx, "begin"); err != nil {
 		return err

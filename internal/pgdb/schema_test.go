@@ -44,7 +44,7 @@ func ask(t *testing.T, d *pgdb.DB, write bool, sql string) (n int, err error) {
 	return n, d.Read(t.Context(), do)
 }
 
-// A schema moves forward by writers only, each step wholly or not at all, and once.
+// Only writers upgrade a schema, each step completely or not at all, and once.
 func TestVersions(t *testing.T) {
 	url := pgtest.Shared(t).URL("")
 	const (

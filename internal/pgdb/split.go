@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Split takes a URL apart into that of a database and what follows the name of the database: postgres://host/db/a/b?x=y is
+// Split splits a URL into that of a database and what follows the name of the database: postgres://host/db/a/b?x=y is
 // postgres://host/db?x=y and "a/b".
 func Split(address string) (database, below string, err error) {
 	scheme, rest, ok := strings.Cut(address, "://")
@@ -31,8 +31,8 @@ func Split(address string) (database, below string, err error) {
 // errUnsound does not repeat the URL, which may hold a password.
 var errUnsound = errors.New("the postgres URL is not valid: it is postgres://user@host:port/database, with special characters percent-encoded")
 
-// sound returns an error if a special character of a password stands as it is in a URL: the rest of the password would be taken
-// for a host and a database, and shown.
+// sound returns an error if a URL contains a special character of a password unescaped: the rest of the password would be taken for a host
+// and a database, and shown.
 func sound(hosts, database string) error {
 	if strings.ContainsAny(hosts, "#") || strings.ContainsAny(database, "@#") {
 		return errUnsound

@@ -20,7 +20,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// What may be the rest of a password is not taken for a database, and shown.
+// A text that may be the rest of a password is not taken for a database, and so not shown.
 func TestUnsound(t *testing.T) {
 	for _, given := range []string{"postgres://u:1/w@host/db", "postgres://u:1?w@host/db", "postgres://u:1#w@host/db", "postgres://u:1/#w@host/db"} {
 		if database, _, err := Split(given); err == nil {

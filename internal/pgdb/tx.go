@@ -17,11 +17,11 @@ type Beginner interface {
 type Tx struct {
 	c       *conn
 	release func()
-	inner   bool // a part of another one, a savepoint
+	inner   bool // a part of another transaction, a savepoint
 	over    bool
 }
 
-// BeginFunc does something as a transaction, which is committed if it returns no error.
+// BeginFunc runs do as a transaction, which is committed if do returns no error.
 func BeginFunc(ctx context.Context, b Beginner, do func(*Tx) error) error {
 	tx, err := b.Begin(ctx)
 	if err != nil {
@@ -30,7 +30,7 @@ func BeginFunc(ctx context.Context, b Beginner, do func(*Tx) error) error {
 	return tx.do(ctx, do)
 }
 
-// Snapshot does something that reads, as a transaction that sees one state of the database.
+// Snapshot runs do as a read-only transaction that sees one state of the database.
 func (p *Pool) Snapshot(ctx context.Context, do func(*Tx) error) error {
 	tx, err := p.begin(ctx, "begin isolation level repeatable read read only")
 	if err != nil {
@@ -86,19 +86,19 @@ func (t *Tx) Rollback(ctx context.Context) error {
 	}
 	_, err := t.c.exec(ctx, sql)
 	if err != nil && !t.inner {
-		t.c.end() // the server rolls back what is left open
+		t.c.end() // the server rolls back an open transaction
 	}
 	return err
 }
 
 func (*Tx) still() {}
 
-// Query asks for rows.
+// Query sends a query for rows.
 func (t *Tx) Query(ctx context.Context, sql string, args ...any) (*Rows, error) {
 	return t.c.query(ctx, t.still, sql, args)
 }
 
-// QueryRow asks for one row. Its error is that of Scan.
+// QueryRow sends a query for one row. Scan returns its error.
 func (t *Tx) QueryRow(ctx context.Context, sql string, args ...any) Row {
 	rows, err := t.Query(ctx, sql, args...)
 	return one{rows, err}
@@ -119,7 +119,7 @@ func (t *Tx) CopyFrom(ctx context.Context, table Identifier, columns []string, r
 	return t.c.copyFrom(ctx, table, columns, rows)
 }
 
-// execute executes a statement. One without parameters is not kept: it may be several.
+// execute executes a statement. A text without parameters is not prepared: it may have several statements.
 func (c *conn) execute(ctx context.Context, sql string, args []any) (pgconn.CommandTag, error) {
 	if len(args) == 0 {
 		return c.exec(ctx, sql)
@@ -132,7 +132,7 @@ func (c *conn) execute(ctx context.Context, sql string, args []any) (pgconn.Comm
 	return rows.tag, rows.err
 }
 
-// Identifier is the name of a table, with that of its schema before it.
+// Identifier is the name of a table, preceded by that of its schema.
 type Identifier []string
 
 // Sanitize quotes the name.

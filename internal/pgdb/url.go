@@ -12,14 +12,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// addressed is what a URL says.
+// addressed is a parsed URL.
 type addressed struct {
 	config *pgconn.Config
 	limits limits
 	mode   mode
 }
 
-// mode says whether the server keeps statements under names, which poolers in transaction mode do not allow.
+// mode tells whether the server keeps statements under names, which poolers in transaction mode do not allow.
 type mode int
 
 const (
@@ -28,7 +28,7 @@ const (
 	modeUnnamed
 )
 
-// own takes the parameters of a URL that are not the server's. They have the names that pgx gives them.
+// own removes the parameters of a URL that are not the server's. They have the same names as in pgx.
 func (a *addressed) own() error {
 	a.limits = limits{conns: 8, lifetime: time.Hour, idle: 30 * time.Minute}
 	take := func(name string) (string, bool) {
@@ -54,7 +54,7 @@ func (a *addressed) own() error {
 	}
 	for _, name := range []string{"pool_min_conns", "pool_min_idle_conns", "pool_health_check_period", "pool_max_conn_lifetime_jitter",
 		"pool_ping_timeout", "statement_cache_capacity", "description_cache_capacity"} {
-		take(name) // of no use here, and the server would refuse them
+		take(name) // not used here, and the server would refuse them
 	}
 	if s, ok := take("default_query_exec_mode"); ok {
 		switch s {
@@ -69,7 +69,7 @@ func (a *addressed) own() error {
 	return nil
 }
 
-// parse reads a URL. Errors of the parsers can have parts of the password, so they are told only if they do not.
+// parse parses a URL. Errors of the parsers may contain parts of the password, so their text is used only if it does not.
 func parse(address string) (a addressed, err error) {
 	scheme, rest, ok := strings.Cut(address, "://")
 	if !ok || scheme != "postgres" && scheme != "postgresql" {
@@ -85,7 +85,7 @@ func parse(address string) (a addressed, err error) {
 		return a, err
 	}
 	at := strings.LastIndexByte(authority, '@') + 1
-	// The folder of a unix socket may stand in the place of a host, as libpq has it.
+	// The folder of a unix socket may be in the place of a host, as in libpq.
 	if host, err := url.PathUnescape(authority[at:]); err == nil && strings.Contains(host, "/") {
 		values.Set("host", host)
 		authority = authority[:at]
@@ -114,8 +114,8 @@ func parse(address string) (a addressed, err error) {
 	return a, errors.New("the postgres URL is not valid: " + text)
 }
 
-// Shown is a URL as people may see it: hosts and database, without a user, a password, and what says how to connect. The folder of
-// a unix socket is percent-encoded. Open opens it too, with the user and the password of the environment.
+// Shown returns a URL as people may see it: hosts and database, without a user, a password, and parameters that say how to connect. The
+// folder of a unix socket is percent-encoded. Open accepts it too, with the user and the password of the environment.
 func Shown(address string) (string, error) {
 	a, err := parse(address)
 	if err != nil {

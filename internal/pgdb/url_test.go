@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A shown URL has hosts and the database and nothing else, and can be opened.
+// A shown URL has only hosts and the database, and can be opened.
 func TestShown(t *testing.T) {
 	t.Setenv("PGHOST", "fromenv")
 	t.Setenv("PGUSER", "me")
@@ -30,7 +30,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// No error has a password, whatever is wrong with the URL.
+// No error contains a password, whatever is wrong with the URL.
 func TestSecrets(t *testing.T) {
 	for _, url := range []string{
 		"postgres://u:se/cret@host/db", "postgres://u:secr%zzet@host/db", "postgres://u:secret@host:port/db", "postgres://u:secret@host/db?sslmode=secret",

@@ -26,7 +26,7 @@ type (
 
 func ptr[T any](v T) *T { return &v }
 
-// parameters are values by the type of the server that they are for.
+// parameters are values, by the server's type that they are sent as.
 var parameters = map[string][]any{
 	"text":             {"", "a", "é\n\"\\", word("named"), ptr("pointer"), (*string)(nil), nil},
 	"bigint":           {int64(math.MinInt64), int64(math.MaxInt64), 7, int32(-7), ptr(3), (*int)(nil), time.Duration(5)},
@@ -63,7 +63,7 @@ func with(t *testing.T, url string, do func(p *pgdb.Pool)) {
 	}
 }
 
-// The server understands a parameter as pgx's does, and gives the same value back.
+// The server understands a parameter as it understands pgx's, and returns the same value.
 func TestValues(t *testing.T) {
 	url := pgtest.Shared(t).Database(t, "values")
 	oracle, err := pgx.Connect(t.Context(), url)
@@ -93,7 +93,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// back asks for a value and compares it with what was sent, for the types that are read.
+// back queries a value and compares it with the one that was sent, for the types that can be read.
 func back(t *testing.T, p *pgdb.Pool, name, typ string, v any) {
 	t.Helper()
 	switch v.(type) {
@@ -115,7 +115,7 @@ func back(t *testing.T, p *pgdb.Pool, name, typ string, v any) {
 	}
 }
 
-// What does not fit is refused with its name, and the connection goes on.
+// A value that does not fit is refused with its name, and the connection stays usable.
 func TestRefusedValues(t *testing.T) {
 	url := pgtest.Shared(t).Database(t, "refused")
 	with(t, url+"&pool_max_conns=1", func(p *pgdb.Pool) {
@@ -163,7 +163,7 @@ func (r *rowsOf) Values() ([]any, error) {
 }
 func (r *rowsOf) Err() error { return r.err }
 
-// Transactions, parts of them, batches and copies are done wholly or not at all.
+// Transactions, parts of them, batches and copies are executed completely or not at all.
 func TestTransactions(t *testing.T) {
 	for mode, url := range modes(pgtest.Shared(t).Database(t, "transactions")) {
 		with(t, url+"&pool_max_conns=1", func(p *pgdb.Pool) {
@@ -255,7 +255,7 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
-// A pool has no more connections than it may, closes those that are not used, and goes on after they were lost.
+// A pool has at most its number of connections, closes idle ones, and works again after they were lost.
 func TestPool(t *testing.T) {
 	url := pgtest.Shared(t).Database(t, "pool")
 	d := open(t, url+"&pool_max_conns=3&pool_max_conn_idle_time=50ms&application_name=counted", versions("select 1"))
@@ -314,7 +314,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// Parameters of a URL that are not the server's are taken out of it, and wrong ones are refused.
+// Parameters of a URL that are not the server's are removed from it, and wrong ones are refused.
 func TestParameters(t *testing.T) {
 	for _, query := range []string{"pool_max_conns=0", "pool_max_conns=x", "pool_max_conn_lifetime=1", "default_query_exec_mode=odd"} {
 		if _, err := pgdb.Open("postgres://h/db?"+query, pgdb.Options{}); err == nil || !strings.Contains(err.Error(), query) {
@@ -329,7 +329,7 @@ func TestParameters(t *testing.T) {
 	})
 }
 
-// A connection forgets statements: the oldest if it knows many, and one whose columns changed.
+// A connection forgets statements: the oldest if it has many, and one whose columns changed.
 func TestForgotten(t *testing.T) {
 	for mode, url := range modes(pgtest.Shared(t).Database(t, "forgotten")) {
 		with(t, url+"&pool_max_conns=1", func(p *pgdb.Pool) {
@@ -357,7 +357,7 @@ func TestForgotten(t *testing.T) {
 			if _, err := p.Exec(ctx, "alter table t alter n type text"); err != nil {
 				t.Fatal(err)
 			}
-			_ = read() // the server may refuse the statement as it was
+			_ = read() // the server may refuse the old statement
 			if err := read(); err != nil {
 				t.Errorf("%s: a statement stays refused after its columns changed: %v", mode, err)
 			}
@@ -365,7 +365,7 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// A batch is sent whole, however many statements the connection knows by then, or the batch has.
+// A batch is sent as a whole, however many statements the connection knows already, or the batch has.
 func TestForgottenInBatch(t *testing.T) {
 	for mode, url := range modes(pgtest.Shared(t).Database(t, "batches")) {
 		with(t, url+"&pool_max_conns=1", func(p *pgdb.Pool) {

@@ -34,7 +34,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDiffIsBounded: values that are nested very deep, or have very long keys, are compared as far as the work is in proportion to
+// TestDiffIsBounded: values that are nested very deep, or have very long keys, are compared only as far as the work is proportional to
 // their size.
 func TestDiffIsBounded(t *testing.T) {
 	nested := func(open, end, inner string, depth int) string {

@@ -30,9 +30,9 @@ func Set(object []byte, key string, value []byte) []byte {
 		return object
 	}
 	if start >= 0 {
-		return slices.Concat(object[:start], value, object[end:]) // exactly as long: the old value may be very large
+		return slices.Concat(object[:start], value, object[end:]) // exactly as long as needed: the old value may be very large
 	}
-	// The new member goes before the white space in front of the closing brace, so that a pretty-printed object stays one.
+	// The new member goes before the white space in front of the closing brace, so that a pretty-printed object stays pretty-printed.
 	closing := after - 1
 	for closing > 0 && isSpace(object[closing-1]) {
 		closing--
@@ -92,7 +92,7 @@ func Delete(object []byte, key string) []byte {
 // MapElements returns an array with each element replaced by the result of f; nil removes the element. If nothing changes it
 // returns the array itself.
 func MapElements(array []byte, f func(element []byte) []byte) []byte {
-	var out []byte // nil until something changes: a long array is not copied in vain
+	var out []byte // nil until something changes: a long array is not copied unnecessarily
 	same := 0
 	for e := range Elements(array) {
 		now := f(e)
@@ -192,7 +192,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// letters are those after a backslash that JSON.stringify writes for a character.
+// letters maps a character to the letter that JSON.stringify writes after a backslash.
 var letters = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\n': 'n', '\t': 't', '\r': 'r', '\b': 'b', '\f': 'f'}
 
 // Quote returns s as a JSON string; see AppendString.

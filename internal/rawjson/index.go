@@ -14,14 +14,14 @@ import (
 // window is how many bytes are indexed at once, and the size of the index: all of them may be quotes.
 const window = 4 << 10
 
-// room is for the positions of a window. The vector code writes eight at a time, some of them unused.
+// room is the room for the positions of a window. The vector code writes eight at a time, some of them unused.
 const room = window + 8
 
 // indexed is the progress of an index.
 type indexed struct {
 	to      int  // everything before is done
 	trouble bool // a byte may not occur in a string, though it may be outside of one
-	high    bool // a byte may be one that is not ASCII
+	high    bool // a byte may be non-ASCII
 }
 
 // indexGo is the portable index of b[from:to]: it appends the positions of quotes to out. The last escape may extend beyond
@@ -52,7 +52,7 @@ func indexGo(b []byte, from, to int, out []uint32) ([]uint32, indexed) {
 		}
 		i++
 	}
-	return out, indexed{to: i, high: true} // to look is slower than to search for the few that matter
+	return out, indexed{to: i, high: true} // checking is slower than searching for the few that matter
 }
 
 var escapes = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true, 'u': true}

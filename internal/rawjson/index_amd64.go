@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// The assembly needs all four; a virtual machine may hide any of them.
+// The assembly needs all four features; a virtual machine may hide any of them.
 var haveAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasPOPCNT
 
 // indexer finds the quotes of a text, window by window.

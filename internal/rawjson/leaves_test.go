@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLeaves: one pass over a value gives what walking each object and array on its own gives.
+// TestLeaves: one pass over a value visits the same as walking each object and array separately.
 func TestLeaves(t *testing.T) {
 	const deepest = 3
 	refused := func(key []byte) bool { return len(key) > 0 && key[0] == 't' }
@@ -76,7 +76,7 @@ func TestFirst(t *testing.T) {
 		`{"b":7}`:                                 "",
 		`{"b":[{"c":1}]}`:                         "",
 		`{"b":{"c":tru`:                           "",
-		`{"b":{"d":1},"b":{"c":1}}`:               "", // it does not go back to the outer object
+		`{"b":{"d":1},"b":{"c":1}}`:               "", // the search does not return to the outer object
 		`7`:                                       "",
 		``:                                        "",
 	} {

@@ -216,8 +216,7 @@ func Get(object []byte, key string) []byte {
 	return found
 }
 
-// First is Get that reads no further than the value: the first of repeated keys counts. Several keys lead to a member of a
-// member.
+// First is Get that reads no further than the value: the first of repeated keys counts. With several keys it finds a member of a member.
 func First(object []byte, keys ...string) []byte {
 	t := borrow(object)
 	defer t.done()
@@ -271,7 +270,7 @@ func PickIn(object []byte, member string, keys []string, values [][]byte) (value
 		if string(o.Key) != member {
 			continue
 		}
-		clear(values) // of an earlier member with the same key
+		clear(values) // values of an earlier member with the same key
 		from := o.Offset()
 		in, ok := o.Enter()
 		if !ok {
@@ -306,8 +305,8 @@ func IsString(value []byte) bool { return first(value) == '"' }
 // IsNull reports whether the value is absent or null.
 func IsNull(value []byte) bool { c := first(value); return c == 0 || c == 'n' }
 
-// Truthy reports whether the value is true in JavaScript. Objects and arrays are, and so are spellings of zero other than those
-// of JSON.stringify.
+// Truthy reports whether the value is true in JavaScript. Objects and arrays are, and so are spellings of zero other than those of
+// JSON.stringify.
 //
 //go:noinline // its copies took 7.6 KB
 func Truthy(value []byte) bool {
@@ -318,7 +317,7 @@ func Truthy(value []byte) bool {
 	return true
 }
 
-// first is the first byte of a value.
+// first returns the first byte of a value.
 func first(value []byte) byte {
 	if i := SkipSpace(value, 0); i < len(value) {
 		return value[i]

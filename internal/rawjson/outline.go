@@ -2,8 +2,8 @@ package rawjson
 
 // Member is a member of an object; see Outline.
 type Member struct {
-	// Inner is set for a member of an object that is itself a member, or is in an array that is one: that of the last member
-	// before it that is not Inner.
+	// Inner is set for a member of an inner object: an object that is itself a member, or is in an array that is one. That outer member is
+	// the last member before it that is not Inner.
 	Inner bool
 
 	escaped  bool // the key has a backslash
@@ -43,7 +43,7 @@ func (t *Text) outline(i int, inside uint64, in Initials) (members []Member, end
 	if t.members == nil {
 		t.members = make([]Member, 64)
 	}
-	var w walk // set member by member: the processor stalls where it copies what it has just written
+	var w walk // set member by member: the processor stalls when it copies what it has just written
 	w.t, w.i, w.open, w.members = t, i, top, t.members
 	w.watch, w.inside, w.initials = inside, inside, in|1<<('\\'&31) // an escaped key may be anything
 	end = w.run()
@@ -77,7 +77,7 @@ func (t *Text) From(m *Member) []byte {
 	return t.b[SkipSpace(t.b, colon+1):]
 }
 
-// found returns a value of which only the beginning is known, and that it is well formed.
+// found returns a value of which only the beginning is known, and which is known to be well formed.
 func (t *Text) found(m *Member) []byte {
 	value := t.From(m)
 	switch c := value[0]; {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// pairSlowly is what Index promises, one place at a time.
+// pairSlowly is the specification of Index: it tries one position at a time.
 func pairSlowly(p Pair, b []byte, from int) int {
 	for i := from; i+p.Distance < len(b); i++ {
 		f, s := b[i], b[i+p.Distance]

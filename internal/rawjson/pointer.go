@@ -75,24 +75,24 @@ func child(value []byte, key string) []byte {
 	return nil
 }
 
-// Diff calls found with a pointer (RFC 6901) to each place where two values differ in meaning: members that only one of them
-// has, elements beyond the shorter array, and different values. The order of members, white space and the spelling of
-// strings and numbers do not matter; null and a missing member differ. It is thorough rather than fast, for comparing a
-// session with one that was converted and converted back. Its work is bounded: of values that are nested very deep or have
-// very long keys, it returns the place from which on they were not compared.
+// Diff calls found with a pointer (RFC 6901) to each place where two values differ in meaning: members that only one of them has, elements
+// beyond the shorter array, and different values. The order of members, white space and the spelling of strings and numbers do not matter;
+// null and a missing member differ. It is thorough rather than fast, for comparing a session with one that was converted and converted
+// back. Its work is bounded: for values that are nested very deep or have very long keys, it reports the place from which on they were not
+// compared.
 func Diff(a, b []byte, found func(pointer string)) {
 	d := differ{found: found, left: 32*(len(a)+len(b)) + 8<<20}
 	d.values(a, b, "")
 }
 
-// differ compares two values. Each level reads the rest of them again and makes longer pointers, so that without a bound the
-// work would grow with the square of the depth. The bound also keeps the recursion below some thousand levels.
+// differ compares two values. Each level reads the rest of them again and makes longer pointers, so without a bound the work would grow
+// with the square of the depth. The bound also keeps the recursion below some thousand levels.
 type differ struct {
 	found func(pointer string)
-	left  int // how many bytes may still be read or written
+	left  int // number of bytes that may still be read or written
 }
 
-// spend counts work on the value at a pointer. It reports false, and the pointer as found, if it is too much.
+// spend counts work on the value at a pointer. If it is too much, it returns false, and calls found with the pointer.
 func (d *differ) spend(n int, at string) bool {
 	if d.left -= n; d.left < 0 {
 		d.found(at)
@@ -102,7 +102,7 @@ func (d *differ) spend(n int, at string) bool {
 
 var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
 
-// child compares the values of a child; nil for none. It reports false if that is too much work.
+// child compares the values of a child; nil means that there is none. It returns false if that is too much work.
 func (d *differ) child(a, b []byte, at, key string) bool {
 	if a != nil && b != nil && bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b)) {
 		return true // the common case
@@ -144,7 +144,7 @@ func (d *differ) objects(a, b []byte, at string) {
 	mine, keys, repeated := members(a)
 	others, more, again := members(b)
 	if repeated || again {
-		d.found(at) // which one counts depends on the reader
+		d.found(at) // readers disagree on which one counts
 		return
 	}
 	for _, key := range keys {

@@ -24,7 +24,7 @@ func TestPointer(t *testing.T) {
 			t.Errorf("%q set gives\n%s, want\n%s", c.pointer, got, c.set)
 		}
 	}
-	// A piece of something larger.
+	// The value is a part of a larger text.
 	larger := []byte(`xx{"a":[1,2]}yy`)
 	if got := string(SetAt(larger[2:13], "/a/1", []byte("9"))); got != `{"a":[1,9]}` {
 		t.Errorf("set in a piece gives %s", got)

@@ -2,12 +2,12 @@ package rawjson
 
 import "encoding/binary"
 
-// quick continues a walk as long as the text is as programs write it: no white space, and nothing unusual. It stops before
-// everything else: negative numbers, exponents, nesting deeper than a word has bits, the end of the window, and every error.
-// A walk can stop and continue anywhere, so what quick accepts must be right, and it need not accept anything.
+// quick continues a walk as long as the text is as programs write it: no white space, and nothing unusual. It stops before everything else:
+// negative numbers, exponents, nesting deeper than a word has bits, the end of the window, and every error. A walk can stop and continue
+// anywhere, so quick need not accept everything, but what it accepts must be right.
 //
-// Nearly all of every session is walked through here. It makes no calls and keeps every variable in a register, which makes
-// it three times as fast as the general way.
+// Nearly all of every session passes through this function. It makes no calls and keeps every variable in a register, which makes it three
+// times as fast as the general code.
 func (w *walk) quick() {
 	var (
 		b, q = w.t.b, w.t.quotes
@@ -45,7 +45,7 @@ value: // c is b[i]
 		k += 2
 		goto after
 	}
-	// Leading zeros, signs and exponents are left to the general way, which detects errors in them.
+	// Leading zeros, signs and exponents are left to the general code, which detects errors in them.
 	if c-'0' <= 9 {
 		end := skipDigits(b, i+1)
 		if c == '0' && end > i+1 {
@@ -105,7 +105,7 @@ key: // b[i] is a quote
 			if uint(n) >= uint(len(w.members)) {
 				goto stop
 			}
-			// A key with a backslash must be decoded; the general way marks it.
+			// A key with a backslash must be decoded; the general code marks it.
 			for j := i + 1; j < end-1; j += 8 {
 				if j+8 > len(b) {
 					goto stop

@@ -50,7 +50,7 @@ func (m *maker) value(depth int) {
 	m.space()
 }
 
-// long is a string that may reach over blocks and windows.
+// long writes a string that may extend over blocks and windows.
 func (m *maker) long() {
 	m.b = append(m.b, '"')
 	for range m.IntN([]int{10, 100, 3000}[m.IntN(3)]) {
@@ -95,7 +95,7 @@ func rounds(usual, many int) int {
 	return usual
 }
 
-// Whole values are valid, and what becomes of them when a byte is changed is what encoding/json says of it.
+// Random values are valid, and after the change of a byte the result agrees with encoding/json.
 func TestValidRandom(t *testing.T) {
 	checkRandom(t, rounds(6_000, 100_000))
 }
@@ -130,7 +130,7 @@ func checkRandom(t *testing.T, rounds int) {
 	}
 }
 
-// Outline gives what Fields gives, and the same one level down; OutlineLists the same of objects in lists.
+// Outline returns what Fields returns, also one level down; OutlineLists does so for objects in lists.
 func TestOutlineRandom(t *testing.T) {
 	type pair struct{ key, value string }
 	m := newMaker(2)
@@ -169,7 +169,7 @@ func TestOutlineRandom(t *testing.T) {
 		for i := range members {
 			p := pair{string(text.Key(&members[i])), string(text.Value(&members[i]))}
 			if members[i].Inner {
-				if p.key[0]&31 != 'r'&31 { // it is escaped, and another one
+				if p.key[0]&31 != 'r'&31 { // it is escaped, and its initial differs
 					continue
 				}
 				p.key = "." + p.key

@@ -86,13 +86,13 @@ func TestIndexPortable(t *testing.T) {
 		alphabet := alphabets[rng.IntN(len(alphabets))]
 		for i := 0; i < len(b); i++ {
 			b[i] = alphabet[rng.IntN(len(alphabet))]
-			if b[i] == '\\' && rng.IntN(200) > 0 { // mostly what may be escaped
+			if b[i] == '\\' && rng.IntN(200) > 0 { // usually a character that may be escaped
 				i += copy(b[i+1:], []string{`\`, `"`, `n`, `/`, `u12aF`, `t`, `b`, `f`, `r`}[rng.IntN(9)])
 			}
 		}
 		got, ok := vector(b)
 		want, wantOK := portable(b)
-		// A backslash at the very end is found by the one as trouble, by the other as a string that does not end.
+		// One reports a backslash at the very end as trouble, the other as an unterminated string.
 		if ok != wantOK && !bytes.HasSuffix(b, []byte(`\`)) {
 			t.Fatalf("%q: ok is %v, portable %v", b, ok, wantOK)
 		}
@@ -243,7 +243,7 @@ func TestMapElements(t *testing.T) {
 		f     func([]byte) []byte
 		want  string
 	}{
-		{`[ 1 , "a" ]`, same, `[ 1 , "a" ]`}, // not a byte of it
+		{`[ 1 , "a" ]`, same, `[ 1 , "a" ]`}, // returned unchanged
 		{`[ 1 , "a" ]`, double, `[[1],["a"]]`},
 		{`[ 1 , "a" , {} , "b" ]`, onlyStrings, `["a","b"]`},
 		{`[1]`, onlyStrings, `[]`},
@@ -283,7 +283,7 @@ func TestMapMembers(t *testing.T) {
 
 func TestInside(t *testing.T) {
 	for value, want := range map[string]string{
-		`"plain"`: "plain", `""`: "", `"a\n\u00e4"`: "a\nä", `"\\"`: `\`, // of the text, or decoded
+		`"plain"`: "plain", `""`: "", `"a\n\u00e4"`: "a\nä", `"\\"`: `\`, // part of the text, or decoded
 		`12`: "nil", `null`: "nil", `{}`: "nil", ``: "nil", `"`: "nil",
 	} {
 		got := Inside([]byte(value))
@@ -297,7 +297,7 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// TestOutlineValues: the value of a member is what Get gives, whatever it is and whatever follows it.
+// TestOutlineValues: the value of a member equals that of Get, whatever it is and whatever follows it.
 func TestOutlineValues(t *testing.T) {
 	var text Text
 	for _, value := range []string{`0`, `7`, `1234567890`, `-3`, `1.5`, `2e7`, `true`, `false`, `null`, `"a"`, `"\\"`, `{"a":1}`, `[1,2]`, `{}`} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRoom: strings are what Unquote gives, and stay so until Reset, also where there are more than there is room for.
+// TestRoom: strings equal those of Unquote until Reset, even if there are more than there is room for.
 func TestRoom(t *testing.T) {
 	var r Room
 	for range 2 {

@@ -15,7 +15,7 @@ import (
 	"math/bits"
 )
 
-// SyntaxError says where a text stops being JSON. Offset counts from the start of the scanned bytes.
+// SyntaxError is the position where a text stops being JSON. Offset counts from the start of the scanned bytes.
 type SyntaxError struct {
 	Offset int
 	What   string

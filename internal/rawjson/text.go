@@ -32,10 +32,10 @@ func (t *Text) Reset(b []byte) {
 	t.plain = uint64(len(b)) > math.MaxUint32
 }
 
-// texts are for functions that look at a value once.
+// texts are for functions that scan a value once.
 var texts = sync.Pool{New: func() any { return new(Text) }}
 
-// borrow returns a Text for b. A short text is not worth an index.
+// borrow returns a Text for b. For a short text an index is not worth while.
 func borrow(b []byte) *Text {
 	const short = 256
 	t := texts.Get().(*Text)
@@ -54,7 +54,7 @@ func (t *Text) done() {
 // begin, so each is scanned byte by byte from its opening quote.
 func (t *Text) Damaged() { t.plain, t.quotes, t.next = true, nil, 0 }
 
-// passed reports whether the text was read beyond i. The index goes forward only; a caller that goes back gets the slow way.
+// passed reports whether the text was read beyond i. The index goes forward only; a caller that goes back uses the slow path.
 func (t *Text) passed(i int) bool {
 	if t.next > 0 {
 		return int(t.quotes[t.next-1]) >= i
@@ -101,8 +101,8 @@ func (t *Text) more() {
 // ASCII reports whether the text, which was read to its end, certainly has no byte above 0x7f. It may be false by mistake.
 func (t *Text) ASCII() bool { return !t.plain && t.index.done.to == len(t.b) && !t.index.done.high }
 
-// Tight is Skip, and says whether the value certainly has no white space between its tokens, so that Compact would not
-// change it. tight may be false by mistake.
+// Tight is Skip, and reports whether the value certainly has no white space between its tokens, so that Compact would not change it. tight
+// may be false by mistake.
 func (t *Text) Tight(i int) (end int, tight bool, err error) {
 	w := walk{t: t, i: i, open: top}
 	if end = w.run(); end < 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// What Tight calls tight, Compact leaves as it is; and texts as programs write them are called so.
+// If Tight reports true, Compact changes nothing; and Tight reports true for texts as programs write them.
 func TestTight(t *testing.T) {
 	long := `{"role":"user","content":"` + strings.Repeat("a b\\n", 3000) + `"}`
 	for text, certain := range map[string]bool{
@@ -21,7 +21,7 @@ func TestTight(t *testing.T) {
 		if err != nil || end != len(text) {
 			t.Errorf("%.40s: %d, %v; want no error, end == %v", text, end, err, len(text))
 		}
-		if tight != certain && len(text) < 8000 { // a long one may leave the window in between
+		if tight != certain && len(text) < 8000 { // a long text may leave the window in between
 			t.Errorf("%.40s: tight is %v", text, tight)
 		}
 		if tight && !bytes.Equal(rawjson.Compact([]byte(text)), []byte(text)) {

@@ -49,8 +49,8 @@ func unescaped(dst, inside []byte, i int) ([]byte, bool) {
 	dst = append(dst, inside[:i]...)
 	for i < len(inside) {
 		dst, i = unescapeFast(dst, inside, i)
-		// Eight bytes at once: there are whole lines between escapes. All eight are copied, and those before the first
-		// special one count.
+		// Eight bytes at once: there are usually whole lines between escapes. All eight are copied, and those before the first special one
+		// count.
 		for i+8 <= len(inside) {
 			w := binary.LittleEndian.Uint64(inside[i:])
 			plain := bits.TrailingZeros64(special(w)) >> 3 // 8 if none is special
@@ -89,7 +89,7 @@ func unescaped(dst, inside []byte, i int) ([]byte, bool) {
 	return dst, true
 }
 
-// meanings of the letters after a backslash.
+// meanings maps the letters after a backslash to their characters.
 var meanings = [256]byte{'"': '"', '\\': '\\', '/': '/', 'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
 
 // Escape decodes the escape at the beginning of b and returns its length, 0 if there is none. Two escapes that are a surrogate
@@ -152,7 +152,7 @@ const roomSize = 256 << 10
 // Reset invalidates all strings.
 func (r *Room) Reset() { r.buf = r.buf[:0] }
 
-// Trim is Reset that also lets go of the memory of a very long string.
+// Trim is Reset that also releases the memory of a very long string.
 func (r *Room) Trim() {
 	if r.Reset(); cap(r.buf) > roomSize {
 		r.buf = nil

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// FuzzUnquote: what encoding/json takes for a string is one, and the same.
+// FuzzUnquote: Unquote accepts what encoding/json accepts as a string, with the same result.
 func FuzzUnquote(f *testing.F) {
 	for _, seed := range []string{
 		`""`, `"a"`, `"\n\t\r\b\f\/\\\""`, `"\u00e9\u4e2d\ud83d\ude00"`, `"\ud83d"`, `"\ud83d\u0041"`, `"\ude00\ud83d"`, `"\ud83d\ud83d\ude00"`,
@@ -36,14 +36,13 @@ func FuzzUnquote(f *testing.F) {
 	})
 }
 
-// TestUnquoteLong is FuzzUnquote for strings that vectors are worth while for: escapes and what may not stand in a string at
-// all places around them.
+// TestUnquoteLong is FuzzUnquote for strings long enough for vectors: escapes and invalid bytes at all places around them.
 func TestUnquoteLong(t *testing.T) {
 	pieces := []string{`\n`, `\"`, `\\`, `\/`, `\t`, `\b`, `\u00e9`, `\ud83d\ude00`, "é", `plain text`, `a`, ` `}
 	wrong := []string{`"`, "\n", "\x1f", `\x`, `\u12`, `\`, "\xff"}
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for range soaktest.Part(20_000, 8_000) {
-		value := []byte(`"\n`) // what stands before the first escape is not looked at
+		value := []byte(`"\n`) // the text before the first escape is not checked
 		for n := rnd.IntN(60); n > 0; n-- {
 			if rnd.IntN(200) == 0 {
 				value = append(value, wrong[rnd.IntN(len(wrong))]...)
@@ -73,7 +72,7 @@ func BenchmarkUnquote(b *testing.B) {
 	}
 }
 
-// TestPick: each member is what Get finds: the last of several, and none after a syntax error.
+// TestPick: each member equals that of Get: the last of several, and none after a syntax error.
 func TestPick(t *testing.T) {
 	keys := []string{"a", "b", "c", "é"}
 	for _, object := range []string{

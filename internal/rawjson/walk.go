@@ -2,7 +2,7 @@ package rawjson
 
 import "bytes"
 
-// walk goes through one value, from its first byte to its end. It does not recurse.
+// walk traverses one value, from its first byte to its end. It does not recurse.
 type walk struct {
 	t    *Text
 	i    int    // its position
@@ -10,15 +10,15 @@ type walk struct {
 	open uint64 // the innermost containers
 	outer
 
-	// members has n members so far: those of the outermost object, and those whose key has one of the initials where open
-	// equals inside. See Text.Outline. watch equals inside as long as that level can be reached.
+	// members has the first n members so far: those of the outermost object, and those whose key has one of the initials while open equals
+	// inside. See Text.Outline. watch equals inside as long as that level can be reached.
 	members  []Member
 	n        int
 	watch    uint64
 	inside   uint64
 	initials Initials
 
-	general bool // quick did not do all of it
+	general bool // quick did not handle everything
 }
 
 // place is what a walk expects next.
@@ -60,7 +60,7 @@ func (w *walk) run() int {
 	}
 	for quick := !w.t.plain; ; {
 		if quick {
-			// A text with white space between its tokens is not worth a second try.
+			// In a text with white space between its tokens a second try is not worth while.
 			from := w.i
 			w.quick()
 			quick = w.i > from
@@ -118,7 +118,7 @@ func (w *walk) value() int {
 	return ^i
 }
 
-// watch is cleared while outer is not empty: a member that deep is never asked for.
+// watch is cleared while outer is not empty: a member that deep is never requested.
 func (w *walk) push(kind uint64) {
 	if w.open >= full {
 		w.outer = append(w.outer, w.open)
@@ -160,7 +160,7 @@ func (w *walk) key() int {
 	return i + 1
 }
 
-// after takes what follows a value. An empty word of containers is replaced by the one before it.
+// after handles what follows a value. An empty word of containers is replaced by the one before it.
 func (w *walk) after() int {
 	b := w.t.b
 	if w.open == top {

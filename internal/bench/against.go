@@ -41,7 +41,7 @@ func against(ctx context.Context, rev string, rounds int, args []string) error {
 	if _, err := output(ctx, root, "git", "worktree", "add", "--detach", old.dir, rev); err != nil {
 		return err
 	}
-	// Not ctx: the worktree must go also after an interrupt.
+	// Not ctx: the worktree must be removed even after an interrupt.
 	defer output(context.WithoutCancel(ctx), root, "git", "worktree", "remove", "--force", old.dir)
 	now := side{name: "working tree", dir: root, best: map[string]figure{}}
 	for i, s := range []*side{&old, &now} {
@@ -84,7 +84,7 @@ func output(ctx context.Context, dir, name string, args ...string) (string, erro
 // measure runs the bench of one side once, and returns the names of its rows.
 func (s *side) measure(ctx context.Context, args []string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, s.program, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it removes its data
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it removes its data
 	var out bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, &out, os.Stderr
 	if err := cmd.Run(); err != nil {

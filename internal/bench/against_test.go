@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// TestCompare: the best of all rounds counts, a rate is worse when it is smaller, and rounding is not a difference.
+// TestCompare: the best of all rounds counts, a rate is worse if it is smaller, and a rounding difference is not a difference.
 func TestCompare(t *testing.T) {
 	read := func(tables ...[][]string) (s side, rows []string) {
 		s.best = map[string]figure{}

@@ -90,12 +90,12 @@ func (b *bench) appendNone() {
 	// The same into a log that is ten times as long by then.
 	check(say(s, 9*n))
 	later := b.bestPieces(enough, runtime.GC, pieces, func(int) { check(say(s, n/pieces)) })
-	// Appending must not depend on the length of the log; a third more leaves room for growing memory.
+	// The cost of an append must not depend on the length of the log; a third more leaves room for growing memory.
 	b.slower("the same behind 90,000 others", later, "at the beginning", ours, 1.3)
 	check(s.Close())
 }
 
-// lastRecord appends messages and returns the line of the last. There are two, so that the record has a parent like all others.
+// lastRecord appends messages and returns the line of the last. There are two, so that the record has a parent.
 func lastRecord(s *treeline.Session) []byte {
 	check(say(s, 2))
 	e, ok := s.Tree().Leaf()

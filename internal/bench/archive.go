@@ -91,7 +91,7 @@ func archivedSearch(b *bench, url string) {
 	searchedServer(b, archive, url, what, files, choose(logs))
 }
 
-// fastest asks two stores in turn and gives the shortest time that each took.
+// fastest asks two stores in turn and returns the shortest time of each.
 func (b *bench) fastest(ctx context.Context, q question, files, other *treeline.Store) (best [2]time.Duration) {
 	opt := treeline.SearchOptions{Limit: 20, Regexp: q.args[0] == "--regexp"}
 	text := strings.TrimPrefix(strings.Join(q.args, " "), "--regexp ")
@@ -199,7 +199,7 @@ func mustLogs(n int, list []index.Found) {
 	}
 }
 
-// loadSummaries puts sessions that have no logs: each with a word of its own and some of fifty common ones.
+// loadSummaries puts sessions without logs: each with a word of its own and some of fifty common ones.
 func loadSummaries(ctx context.Context, x *shared.Index, from, to int) {
 	r := rand.New(rand.NewPCG(1, uint64(from)))
 	key := func(w string) uint64 { return word.Key([]byte(w)) }

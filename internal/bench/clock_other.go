@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The rows are the same, and less precise on a busy machine.
+// The rows are the same, but less precise on a busy machine.
 const clockName = "elapsed time (this system does not tell processor time)"
 
 var began = time.Now()
@@ -16,5 +16,5 @@ func clock() time.Duration { return time.Since(began) }
 
 func forgetPeak() {}
 
-// maxMemory is unknown here; limits of memory are then met by 0.
+// maxMemory is unknown here; 0 meets every limit of memory.
 func maxMemory(*os.ProcessState) int64 { return 0 }

@@ -16,16 +16,16 @@ const clockName = "CPU time"
 func clock() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0 // it cannot fail with a valid argument
+		return 0 // getrusage cannot fail with a valid argument
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// forgetPeak makes this process small, and its peak what it is now. On Linux the peak of a child begins with that of the process that
+// forgetPeak releases memory, and resets the peak of this process. On Linux the peak of a child begins with that of the process that
 // started it.
 func forgetPeak() {
 	debug.FreeOSMemory()
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // where there is none, the peak of a child is its own
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // without this file, the peak of a child is its own
 }
 
 // maxMemory returns the peak memory of a child in bytes; 0 if it is unknown.

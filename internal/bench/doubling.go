@@ -17,7 +17,7 @@ import (
 // doubled are the commands whose time is compared. SESSION is the log, OUT a folder that does not exist.
 var doubled = []struct {
 	command string
-	records int // before they are doubled: about a tenth of a second for most logs
+	records int // before doubling: about a tenth of a second for most logs
 }{
 	{"ls --all --json", 20_000},
 	{"search word", 20_000},
@@ -41,7 +41,7 @@ const (
 	// doublingBound ends a run. It is elapsed time, since no portable limit of CPU time exists, and far above the second that
 	// the slowest run takes.
 	doublingBound = 30 * time.Second
-	// doublingFloor is the least time that is compared: below it the ratio is noise.
+	// doublingFloor is the shortest time that is compared: below it the ratio is noise.
 	doublingFloor = 10 * time.Millisecond
 	// doublingTries is how often a ratio that is too large is measured: single runs of 40 ms vary too much on a busy machine.
 	doublingTries = 10
@@ -49,9 +49,9 @@ const (
 
 var errBound = errors.New("it exceeds the bound")
 
-// doubling doubles each dimension in which a log can be hostile. A command in O(n log n) takes about twice the time, a
-// quadratic one four times. The figure of a row is the time of the command on all doubled logs; the ratio is that of the
-// dimension in which the time grows most. A command that exceeds the bound in one dimension is not run in the others.
+// doubling doubles each dimension in which a log can be hostile. A command in O(n log n) takes about twice the time, a quadratic one four
+// times. The figure of a row is the time of the command on all doubled logs; the ratio is that of the dimension in which the time grows
+// most. A command that exceeds the bound in one dimension is not run in the others.
 func doubling(b *bench) {
 	p := b.program(filepath.Join(b.dir, "doubling"))
 	start := b.program(b.dir).costs(b.rounds, nil, "version").cpu
@@ -99,8 +99,8 @@ func (p program) doubled(h gen.Hostile, n int, command string, start time.Durati
 	return one, two, nil
 }
 
-// hostile runs a command on a hostile log, in a home of its own, and returns its CPU time. What is wrong with the log may fail
-// the command.
+// hostile runs a command on a hostile log, in a home of its own, and returns its CPU time. The command may fail because of the log's
+// problems.
 func (p program) hostile(h gen.Hostile, log []byte, command string) (time.Duration, error) {
 	check(os.RemoveAll(p.home))
 	path := filepath.Join(p.home, filepath.FromSlash(h.Path()))

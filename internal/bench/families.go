@@ -19,8 +19,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// families decodes one conversation in the format of each agent, and by turns in that of the pi family, which the ratio is
-// against. The group scan measures the speed of the pi family itself.
+// families decodes one conversation in the format of each agent, and by turns in that of the pi family, to which the ratio refers. The
+// group scan measures the speed of the pi family itself.
 func families(b *bench) {
 	log := gen.Session(gen.Options{Seed: 2, Bytes: int64(b.size(100_000_000)), Branches: 25})
 	for _, f := range []struct {
@@ -51,7 +51,7 @@ func families(b *bench) {
 	}
 }
 
-// paginated is gen.Codex in the format of today's program.
+// paginated is gen.Codex in the current format of the program.
 func paginated(log []byte) []byte {
 	out, _, _ := gen.CodexLog(log, gen.CodexOptions{Paginated: true})
 	return out
@@ -60,7 +60,7 @@ func paginated(log []byte) []byte {
 // decode decodes lines in memory into a tree. A problem fails the row, since a decoder that gives up is fast.
 func decode(d dialect.Dialect, log []byte) {
 	builder := session.NewBuilder("bench", nil)
-	// As the store does, which knows the size of a file.
+	// Like the store, which knows the size of a file.
 	builder.Expect(int64(len(log)))
 	dec := d.NewDecoder(builder)
 	line, at := 1, 0

@@ -9,8 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// forked opens a rollout of Codex that goes on from an early record of a large one. Only what stands before that record may
-// be read.
+// forked opens a rollout of Codex that continues an early record of a large one. Only the part before that record may be read.
 func forked(b *bench) {
 	const base, fork = "019cac0f-0000-7000-8000-000000000001", "019cac0f-0000-7000-8000-000000000002"
 	dir := filepath.Join(b.dir, "codex", "sessions", "2026", "04", "01")

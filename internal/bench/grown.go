@@ -46,7 +46,7 @@ func grown(b *bench) {
 		p := b.program(filepath.Join(b.dir, "home"))
 		path := filepath.Join(p.home, filepath.FromSlash(w.path))
 		apart(w.data, path, 1, size)
-		// Before the first reading, so that a search finds it with and without an index.
+		// Before the first reading, so that a search finds it both with and without an index.
 		goOn(path, w.line, 0)
 		start := p.costs(b.rounds, nil, "version")
 		anew := p.costs(b.rounds, p.forget, w.update...)

@@ -42,7 +42,7 @@ func (b *bench) manySmall(p program, sessions int, start cost) {
 		args []string
 	}{
 		{"ls", []string{"ls"}},
-		// The first is in no session, the second in nearly all.
+		// The first word is in no session, the second in nearly all.
 		{"search for a word that does not occur", []string{"search", "--limit", "20", "kingfisher"}},
 		{"search for a common word", []string{"search", "--limit", "20", "function"}},
 	} {
@@ -67,7 +67,7 @@ func (b *bench) oneLong(p program, size int64, start cost) {
 	what := fmt.Sprintf("growth: context of one session, %s, %d entries", mb(size), entries)
 	perEntry := float64(got.memory-start.memory) / float64(entries)
 	b.add(row{what: what + ", memory of an entry", figure: mb(got.memory), baseline: "above a start", ratio: perEntry, unit: "B", target: 250, most: true})
-	// Last, since it takes memory, which would count as that of a child. The limit is for a machine where encoding/json reads 165 MB/s.
+	// Last, since it takes memory, which would count as a child's. The limit is for a machine where encoding/json reads 165 MB/s.
 	scale := b.scale() * slowJSON / 0.165
 	b.log = nil
 	used := got.cpu - start.cpu

@@ -37,7 +37,7 @@ func prompts(b *bench) {
 				baseline: fmt.Sprintf("every row read %s; as on a machine with 86 MB/s", ms(all)),
 				ratio:    float64(d) / 1e6 * scale, unit: "ms", target: 10, most: true}
 			if n > count/100 && limit > 50 {
-				r.target = 0 // fetching so many rows is most of it
+				r.target = 0 // fetching so many rows is most of the time
 			}
 			b.add(r)
 		}
@@ -68,7 +68,7 @@ func typed(count int) (list []history.Prompt, uses map[string]int) {
 	return list, uses
 }
 
-// spell makes a word from a number. The x at the end keeps a word from being the beginning of another.
+// spell makes a word from a number. The x at the end keeps a word from being a prefix of another.
 func spell(n uint64) string {
 	const syllables = "kataminoruveposilade"
 	var b strings.Builder
@@ -80,8 +80,8 @@ func spell(n uint64) string {
 	}
 }
 
-// frequent returns the most frequent word that is in at most so many prompts. Ties are decided by the alphabet, so that each
-// run uses the same word.
+// frequent returns the most frequent word that is in at most so many prompts. Ties are resolved alphabetically, so that each run uses the
+// same word.
 func frequent(uses map[string]int, most int) (word string, n int) {
 	for w, k := range uses {
 		if k <= most && (k > n || k == n && w < word) {

@@ -39,7 +39,7 @@ func indexing(b *bench) {
 	}
 }
 
-// coldIndex is what an index from nothing cost.
+// coldIndex is the cost of an index from nothing.
 type coldIndex struct {
 	what  string
 	cpu   time.Duration
@@ -68,7 +68,7 @@ func (b *bench) otherCold(p program) (list []coldIndex) {
 func (b *bench) upToDate(p program, agent string, start cost) {
 	same := p.costs(5*b.rounds, nil, "ls")
 	stat := b.statPass(agent)
-	// Twice a walk: only looking at every file shows that nothing changed.
+	// Twice a walk: nothing changed only if every file is checked.
 	b.slower("nothing changed", same.cpu-start.cpu, "stat pass", stat, 2)
 	files := must(filepath.Glob(filepath.Join(agent, "sessions", "*", "*.jsonl")))
 	n := 0

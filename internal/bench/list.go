@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// list lists many sessions without an index, as for a folder that is looked at once (ls --root), beside the sizes and times
-// of the same files. Only the two ends of each file are read.
+// list lists many sessions without an index, as for a folder that is listed only once (ls --root), beside the sizes and times of the same
+// files. Only the two ends of each file are read.
 func list(b *bench) {
 	sessions := b.size(10_000)
 	root := filepath.Join(b.dir, "agent")
@@ -20,7 +20,7 @@ func list(b *bench) {
 	b.log = nil
 	s := b.newStore(root)
 	var paths []string
-	// Errors of single rows fail the group: a file that is not read costs nothing.
+	// Errors of single rows fail the group: a file that cannot be read would cost nothing.
 	listed := b.best(func() {
 		paths = paths[:0]
 		for _, r := range must(s.List(context.Background(), place.ListOptions{})) {

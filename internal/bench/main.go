@@ -157,7 +157,7 @@ func main() {
 	}
 }
 
-// run runs the groups and prints the table. It removes its data also when it is interrupted: they can be gigabytes.
+// run runs the groups and prints the table. It removes its data even if it is interrupted: they can be gigabytes.
 func run(ctx context.Context, b *bench, only, report string) error {
 	matches, err := regexp.Compile(only)
 	if err != nil {
@@ -167,7 +167,7 @@ func run(ctx context.Context, b *bench, only, report string) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	defer context.AfterFunc(ctx, func() { // no group looks at ctx
+	defer context.AfterFunc(ctx, func() { // groups do not check ctx
 		_ = os.RemoveAll(b.dir)
 		os.Exit(130)
 	})()
@@ -190,7 +190,7 @@ func run(ctx context.Context, b *bench, only, report string) error {
 		if err != nil && report == "" {
 			return err
 		} else if err != nil {
-			b.leaveOut(g.name, err) // the others are still worth a report
+			b.leaveOut(g.name, err) // the others still make a report
 		}
 		b.parts = append(b.parts, part{g.name, b.rows[first:len(b.rows):len(b.rows)], time.Since(began)})
 		// A group does not pay for the garbage of the one before.
@@ -209,7 +209,7 @@ func run(ctx context.Context, b *bench, only, report string) error {
 	return os.WriteFile(report, b.document(about), 0o644)
 }
 
-// leaveOut says that a group needs something that is not here.
+// leaveOut records that a group needs something that is not available.
 func (b *bench) leaveOut(group string, why error) {
 	fmt.Fprintf(os.Stderr, "%s: left out: %v\n", group, why)
 	b.missing = append(b.missing, fmt.Sprintf("%s: %v", group, why))

@@ -93,7 +93,7 @@ func contexts(b *bench) {
 	write(path, gen.Options{Seed: 2, Entries: large, CompactEvery: -1})
 	d := b.contextTime(path)
 	b.add(row{what: fmt.Sprintf("context of %d open entries", large), figure: ms(d), ratio: float64(d) / 1e6, unit: "ms", target: 5, most: true})
-	first := 0.0 // ns of an entry of the first chain
+	first := 0.0 // ns per entry of the first chain
 	for _, n := range sizes {
 		each := float64(b.contextTime(b.chain(n))) / float64(n)
 		r := row{what: fmt.Sprintf("  a chain of %d", n), figure: fmt.Sprintf("%.1f ns each", each)}

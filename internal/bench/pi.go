@@ -21,22 +21,22 @@ import (
 //go:embed pi.mjs
 var piScript []byte
 
-// A peer is a program that does operations on sessions, this one or pi's own session manager. Each runs in a process of its own, which
-// measures itself: the time of starting it, and of compiling a script, does not count.
+// A peer is a program that performs operations on sessions: this one, or pi's own session manager. Each runs in a process of its own, which
+// measures itself: its start, and the compilation of a script, do not count.
 type peer struct {
 	name    string
-	command []string // before the operation
+	command []string // the command line before the operation
 	home    string
 }
 
-// done is what one operation cost.
+// done is the cost of one operation.
 type done struct {
-	cpu    time.Duration // the best of several rounds, in a process that has done it before
-	memory int64         // the peak of a process that does it once
-	count  int           // of messages or sessions
+	cpu    time.Duration // the best of several rounds, in a process that has performed it before
+	memory int64         // the peak of a process that performs it once
+	count  int           // number of messages or sessions
 }
 
-// do does an operation.
+// do performs an operation.
 func (p peer) do(rounds int, operation, path string, times int) (d done) {
 	once := func(rounds int) int64 {
 		args := append(p.command[1:len(p.command):len(p.command)], operation, path, fmt.Sprint(rounds), fmt.Sprint(times))
@@ -59,8 +59,8 @@ func (p peer) do(rounds int, operation, path string, times int) (d done) {
 	return d
 }
 
-// besidePi compares the library with pi's own session manager in Node, on the same files: what an agent pays that has the one or the
-// other built in. A ratio above 1 is in favour of this library.
+// besidePi compares the library with pi's own session manager in Node, on the same files: the cost for an agent that has one or the other
+// built in. A ratio above 1 is in favour of this library.
 func besidePi(b *bench) {
 	dir, err := b.installPi()
 	if err != nil {
@@ -89,7 +89,7 @@ func besidePi(b *bench) {
 	for _, n := range []int{1000, 10_000, 100_000} {
 		apart("chain", path, b.size(n), 0)
 		_, theirs := compare(fmt.Sprintf("context with all messages of %d open entries", b.size(n)), 3, "context", path, max(1, 20_000/n))
-		// pi has all messages decoded in memory. Here they are read from the file when they are looked at.
+		// pi has decoded all messages in memory. Here they are read from the file when they are used.
 		unread := ours.do(b.rounds, "unread", path, max(1, 20_000/n))
 		b.faster("  messages not read", unread.cpu, "pi 1.5.0", theirs.cpu, 0)
 	}
@@ -112,7 +112,7 @@ func (b *bench) installPi() (string, error) {
 	return dir, npm.Install(dir, npm.PiUnused(), npm.Pi)
 }
 
-// do is the other side of peer.do: the operations of this library, in a process of their own.
+// do is the child process of peer.do for this library.
 func do(args []string) {
 	if len(args) != 4 {
 		check(fmt.Errorf("%d arguments, not four", len(args)))

@@ -18,7 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
-// bareSchema is the least that a compare-and-swap of logs needs.
+// bareSchema is the least that compare-and-swap on logs needs.
 const bareSchema = `create table public.bare_log (id int primary key, size bigint not null);
 	create table public.bare_record (id int, position bigint, data bytea not null, primary key (id, position))`
 
@@ -52,11 +52,11 @@ type databaseBench struct {
 	url    string
 	record []byte
 	first  *pgx.Conn
-	logs   int // made so far, on the bare side
+	logs   int // number of logs made so far, on the bare side
 }
 
-// turns measures two functions by many short turns, each first in every second one, and returns the middle of each. A disk that
-// syncs has slow moments, which then fall on both.
+// turns measures two functions in many short turns, alternating which is first, and returns the median of each. Slow moments of a disk that
+// syncs then affect both.
 func (d *databaseBench) turns(n int, ours, bare func()) (middle [2]time.Duration) {
 	var took [2][]time.Duration
 	sides := []func(){ours, bare}

@@ -40,7 +40,7 @@ func build(path string, flags ...string) {
 	}
 }
 
-// cache is the folder of the index.
+// cache returns the folder of the index.
 func (p program) cache() string { return filepath.Join(p.home, ".cache") }
 
 // forget removes the index.
@@ -78,8 +78,7 @@ func (p program) costs(rounds int, before func(), args ...string) cost {
 	return least
 }
 
-// apart makes data in another process: Linux counts the memory that a child shared with its parent before exec as the
-// child's.
+// apart makes data in another process: Linux counts the memory that a child shared with its parent before exec as the child's.
 func apart(what, path string, sessions int, bytes int64) {
 	check(os.MkdirAll(filepath.Dir(path), 0o700))
 	cmd := exec.Command(must(os.Executable()), "-make", what, path, fmt.Sprint(sessions), fmt.Sprint(bytes))
@@ -87,8 +86,8 @@ func apart(what, path string, sessions int, bytes int64) {
 	check(cmd.Run())
 }
 
-// makeData makes a tree of sessions, a chain of messages, one session, or conversions of some. Its arguments are those of apart. The path of
-// several conversions has a verb for their numbers.
+// makeData makes a tree of sessions, a chain of messages, one session, or conversions of several. Its arguments are those of apart. The
+// path of several conversions has a verb for their numbers.
 func makeData(args []string) {
 	if len(args) != 4 {
 		check(fmt.Errorf("%d arguments, not four", len(args)))

@@ -1,10 +1,10 @@
 package main
 
-// promise is a figure that this program or its documents promise. rows is an expression for the names of the rows that measure it; "" if
-// no row does. elsewhere is the command that measures it then.
+// promise is a figure that this program or its documents promise. rows is an expression for the names of the rows that measure it; "" if no
+// row does. elsewhere is then the command that measures it.
 type promise struct{ what, rows, elsewhere string }
 
-// promises are all of them, so that a report cannot leave one out silently.
+// promises are all promises, so that a report cannot leave one out silently.
 var promises = []promise{
 	{"`treeline version` takes at most 6 ms of CPU", `^treeline version, CPU$`, ""},
 	{"the program has at most 25 MB without symbols", `^the program without symbols$`, ""},

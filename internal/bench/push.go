@@ -26,13 +26,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
-// archive is a database server, and a program with sessions that are pushed to it.
+// archive is a database server, and a program with sessions that it pushes to the server.
 type archive struct {
 	b      *bench
 	server *pgtest.Server
 	admin  *pgx.Conn
 	p      program
-	env    []string // of the program, besides its home
+	env    []string // environment of the program, besides its home
 	agent  string
 	spent  time.Duration // CPU time of the servers that serve started, when they have ended
 }
@@ -40,7 +40,7 @@ type archive struct {
 // benchToken is the token of these servers.
 const benchToken = "a-token-for-this-measurement-only"
 
-// withArchive starts a server that syncs to the disk and makes sessions. use is not called where PostgreSQL is not installed.
+// withArchive starts a server that syncs to the disk and makes sessions. use is not called if PostgreSQL is not installed.
 func (b *bench) withArchive(home string, sessions int, size int64, use func(*archive)) {
 	s, err := pgtest.Launch(pgtest.Options{Durable: true})
 	if errors.Is(err, pgtest.ErrAbsent) {
@@ -72,7 +72,7 @@ func (a *archive) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// elapsed runs the program and returns the time that passed. A search that finds nothing is not an error.
+// elapsed runs the program and returns the elapsed time. A search that finds nothing is not an error.
 func (a *archive) elapsed(args ...string) time.Duration {
 	cmd := a.command(args...)
 	var problem bytes.Buffer
@@ -86,8 +86,8 @@ func (a *archive) elapsed(args ...string) time.Duration {
 	return took
 }
 
-// pushing measures push to an empty archive beside a COPY of the same lines into a bare table, by turns; and push again when
-// nothing changed.
+// pushing measures a push to an empty archive beside a COPY of the same lines into a bare table, by turns; and a second push when nothing
+// changed.
 func pushing(b *bench) {
 	b.pushes("direct SQL", 0.5, func(a *archive, url string, use func(url string)) { use(url) })
 }

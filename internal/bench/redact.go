@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/redact"
 )
 
-// redacting looks for secrets in the lines of the session, as the check for secrets does. The rate counts on this machine.
+// redacting searches the lines of the session for secrets, as the check for secrets does. The rate on this machine counts.
 func redacting(b *bench) {
 	_, log := b.session()
 	lines := strings.Split(string(log), "\n")

@@ -19,13 +19,13 @@ type part struct {
 	took time.Duration
 }
 
-// machine is what a report says about where and when it was made.
+// machine describes where and when a report was made.
 type machine struct {
 	began time.Time
 	facts [][2]string
 }
 
-// here looks at this machine. What it does not know is left out.
+// here describes this machine. Unknown facts are left out.
 func here(ctx context.Context) machine {
 	m := machine{began: time.Now()}
 	add := func(name, value string) {
@@ -64,7 +64,7 @@ func here(ctx context.Context) machine {
 	return m
 }
 
-// field is the first value of a name in a file of the kernel, "" where there is none.
+// field returns the first value of a name in a file of the kernel, "" if there is none.
 func field(path, name string) string {
 	data, _ := os.ReadFile(path) // only Linux has it
 	for line := range strings.Lines(string(data)) {
@@ -133,7 +133,7 @@ func writeRows(out *bytes.Buffer, rows []row) {
 	}
 }
 
-// writePromises lists the promises: those that this run measured with their worst row, then the others with the command that does.
+// writePromises lists the promises: those that this run measured with their worst row, then the others with the command that measures them.
 func (b *bench) writePromises(out *bytes.Buffer) {
 	fmt.Fprint(out, "\n## Promises\n\n| promise | rows | |\n|---|---|---|\n")
 	var others []promise

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestDocument: a report has every row, those that miss their target first, and each promise either with its rows or with what measures it.
+// TestDocument: a report has every row, those that miss their target first, and each promise either with its rows or with the command that
+// measures it.
 func TestDocument(t *testing.T) {
 	fast := row{what: "treeline version, CPU", figure: "5.00 ms", ratio: 5, unit: "ms", target: 6, most: true}
 	large := row{what: "the program without symbols", figure: "31 MB", ratio: 31, unit: "MB", target: 25, most: true}
@@ -33,7 +34,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestPromises: each promise is measured by rows or says what measures it.
+// TestPromises: each promise is measured by rows or names the command that measures it.
 func TestPromises(t *testing.T) {
 	for _, p := range promises {
 		if p.rows == "" && p.elsewhere == "" {

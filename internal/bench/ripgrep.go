@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// besideRipgrep searches the sessions that are known with the program, and their files with rg, which is what people use without an
-// index. rg sees the lines of JSON: it finds names of members and misses what is escaped. It prints how many lines of each file match.
+// besideRipgrep searches the indexed sessions with the program, and their files with rg, which people use without an index. rg sees the
+// lines of JSON: it finds names of members and misses escaped text. It prints how many lines of each file match.
 func besideRipgrep(b *bench) {
 	rg, err := exec.LookPath("rg")
 	if err != nil {
@@ -20,7 +20,7 @@ func besideRipgrep(b *bench) {
 	p := b.program(filepath.Join(b.dir, "ripgrep"))
 	agent := filepath.Join(p.home, ".omp", "agent")
 	apart("tree", agent, sessions, int64(sessions)*142_000)
-	p.costs(1, nil, "ls", "--all") // they are known now
+	p.costs(1, nil, "ls", "--all") // so that the index knows them
 	scan := program{rg, p.home}
 	logs, size := readLogs(agent)
 	for _, q := range choose(logs) {

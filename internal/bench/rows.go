@@ -18,14 +18,14 @@ import (
 	"github.com/treeline-dev/treeline/internal/started"
 )
 
-// rowsOf is a database of an agent to measure, with the queries that its sessions cost at least.
+// rowsOf describes a database of an agent to measure, with the least queries that its sessions need.
 type rowsOf struct {
 	name     string
 	sessions int
 	tables   rows.Tables
 	make     func(data string) (string, error)
-	// before runs once. session inserts a session with its number, and message a message: its number, that of its session, its place, a
-	// role and a text.
+	// before runs once. session inserts a session; its argument is the session's number. message inserts a message; its arguments are its
+	// number, the session's number, its place, a role and a text.
 	before, session string
 	message         []string
 	// load are the queries for a session, stamps those for what a list compares, change changes a message to a text.
@@ -74,8 +74,8 @@ func databases(b *bench) []rowsOf {
 	}}
 }
 
-// ofRows measures sessions in agents' databases: one that is read, beside the bare queries, a list, and the list after a row
-// changed while the agent has the database open.
+// ofRows measures sessions in agents' databases: reading one, compared with the bare queries, a list, and the list after a row changed
+// while the agent has the database open.
 func ofRows(b *bench) {
 	for _, of := range databases(b) {
 		of.measure(b, must(of.make(filepath.Join(b.dir, "rows"))))

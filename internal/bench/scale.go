@@ -30,7 +30,7 @@ const (
 	checkpoint = 5 * time.Minute
 )
 
-// perAppend is what one append costs, as measured.
+// perAppend is the measured cost of one append.
 type perAppend struct {
 	wal     float64 // bytes of write-ahead log, with the pages after a checkpoint
 	pages   float64 // bytes of pages of tables and indexes that are written
@@ -39,10 +39,10 @@ type perAppend struct {
 	commits float64
 	syncs   float64 // of the write-ahead log: commits at the same time share one
 	cpu     float64 // seconds of the database server; 0: not known
-	most    float64 // appends in a second
+	most    float64 // most appends per second
 }
 
-// costs are what agents cost in several ways.
+// costs are the costs of agents in several configurations.
 type costs struct {
 	latency time.Duration // of one append, with one writer
 	direct  perAppend     // each agent has a connection
@@ -53,7 +53,7 @@ type costs struct {
 	held    float64       // connections of an agent that connects
 }
 
-// scale measures the cost of an append and derives from it what many agents need; and it distributes sessions over shards.
+// scale measures the cost of an append, derives from it what many agents need, and distributes sessions over shards.
 func scale(b *bench) {
 	s, err := pgtest.Launch(pgtest.Options{Durable: true, Settings: []string{"shared_buffers = 512MB"}})
 	if errors.Is(err, pgtest.ErrAbsent) {
@@ -76,7 +76,7 @@ func scale(b *bench) {
 	}
 }
 
-// Counters of the server. Those of a connection are complete when it is closed.
+// Counters of the server. A connection's counters are complete when it is closed.
 const (
 	sqlWritten = "select (pg_current_wal_lsn() - '0/0')::float8"
 	sqlRecords = "select pg_total_relation_size('treeline.record')::float8"
@@ -110,7 +110,7 @@ func (m *scaleBench) number(sql string) (v float64) {
 // counters are the figures of perAppend, as sums since the server started.
 func (m *scaleBench) counters() (list [7]float64) {
 	must(m.first.Exec(context.Background(), "checkpoint"))
-	time.Sleep(2 * time.Second) // the server's counters are late
+	time.Sleep(2 * time.Second) // the server updates its counters late
 	syncs, pages := sqlSyncs, sqlPages
 	if m.version >= 180_000 {
 		syncs = sqlSyncs18
@@ -125,7 +125,7 @@ func (m *scaleBench) counters() (list [7]float64) {
 	return list
 }
 
-// costs measures.
+// costs measures all costs.
 func (m *scaleBench) costs() (c costs) {
 	n := m.b.size(2000)
 	alone := m.writers(1, 1)
@@ -148,10 +148,10 @@ func (m *scaleBench) costs() (c costs) {
 	return c
 }
 
-// appendsEach is how often an agent writes between two checkpoints.
+// appendsEach returns how often an agent writes between two checkpoints.
 func (m *scaleBench) appendsEach() int { return int(checkpoint / entryEvery) }
 
-// measure lets agents write to some logs as often as they do between two checkpoints, and gives the cost of an append.
+// measure lets agents write to some logs as often as they do between two checkpoints, and returns the cost of an append.
 func (m *scaleBench) measure(what string, all []backend.Backend, writers, logs int) (c perAppend) {
 	n := m.appendsEach()
 	at := m.made(all, logs)
@@ -169,7 +169,7 @@ func (m *scaleBench) measure(what string, all []backend.Backend, writers, logs i
 	return c
 }
 
-// writers opens the database some times, as processes do that have so many connections.
+// writers opens the database n times, like processes that have so many connections.
 func (m *scaleBench) writers(n, connections int) (list []backend.Backend) {
 	for range n {
 		list = append(list, m.open(connections))
@@ -177,7 +177,7 @@ func (m *scaleBench) writers(n, connections int) (list []backend.Backend) {
 	return list
 }
 
-// clients opens a server some times, as agents do that are processes of their own.
+// clients opens a server n times, like agents in processes of their own.
 func (a *archive) clients(url string, n int) (list []backend.Backend) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(must(os.ReadFile(filepath.Join(a.b.dir, "cert.pem"))))
@@ -194,7 +194,7 @@ func closeAll(list []backend.Backend) {
 	}
 }
 
-// made makes logs that have as many records as fill a page of their index, so that each of them has pages of its own.
+// made makes logs with as many records as fill a page of their index, so that each of them has pages of its own.
 func (m *scaleBench) made(all []backend.Backend, logs int) []backend.Log {
 	ctx := context.Background()
 	at, early := make([]backend.Log, logs), make([][]byte, 200)
@@ -210,7 +210,7 @@ func (m *scaleBench) made(all []backend.Backend, logs int) []backend.Log {
 	return at
 }
 
-// write appends to logs, n times to each, with so many appends on their way at once. The logs take turns, as those of agents do.
+// write appends to logs, n times to each, with so many concurrent appends. The logs take turns, as those of agents do.
 func (m *scaleBench) write(all []backend.Backend, at []backend.Log, writers, n int) time.Duration {
 	start := time.Now()
 	each(writers, func(w int) {
@@ -223,11 +223,10 @@ func (m *scaleBench) write(all []backend.Backend, at []backend.Log, writers, n i
 	return time.Since(start)
 }
 
-// memory measures the memory of an idle connection that has appended, where the system tells it, and how many connections a
-// process keeps.
+// memory measures the memory of an idle connection that has appended, if the system reports it, and how many connections a process keeps.
 func (m *scaleBench) memory(n int) (memory, held float64) {
 	ctx := context.Background()
-	all := m.writers(n, 8) // as by default
+	all := m.writers(n, 8) // the default number
 	defer closeAll(all)
 	at := m.made(all, n)
 	for range 3 { // an agent pauses between two appends
@@ -250,12 +249,12 @@ func (m *scaleBench) memory(n int) (memory, held float64) {
 	return own, held
 }
 
-// serverTime is the CPU time of all processes of a database server in seconds, those that have ended included. It is found through
-// one of them. Linux tells it: 0 elsewhere.
+// serverTime returns the CPU time of all processes of a database server in seconds, including those that have ended. pid is one of them.
+// Only Linux reports it; elsewhere it is 0.
 func serverTime(pid int) float64 {
-	const parent, user, system, endedUser, endedSystem = 1, 11, 12, 13, 14 // numbers after the name of the program
+	const parent, user, system, endedUser, endedSystem = 1, 11, 12, 13, 14 // field numbers after the name of the program
 	of := func(path string) (list []float64) {
-		data, _ := os.ReadFile(path) // it may have ended
+		data, _ := os.ReadFile(path) // the process may have ended
 		_, rest, _ := strings.Cut(string(data), ") ")
 		for _, f := range strings.Fields(rest) {
 			v, _ := strconv.ParseFloat(f, 64) // the first one is a letter
@@ -281,7 +280,7 @@ func serverTime(pid int) float64 {
 	return ticks / 100 // of a second, on all systems that Go knows
 }
 
-// privateMemory is what a process shares with no other. Linux tells it.
+// privateMemory returns the memory that a process does not share. Only Linux reports it.
 func privateMemory(pid int) (sum float64, err error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	for line := range strings.Lines(string(data)) {
@@ -293,8 +292,8 @@ func privateMemory(pid int) (sum float64, err error) {
 	return sum, err
 }
 
-// needs adds rows of what so many agents need. The fewest syncs are those of a busy server, where appends share them; the most are
-// one for each append.
+// needs adds rows of what so many agents need. The fewest syncs are those of a busy server, where appends share them; the most are one for
+// each append.
 func (c *costs) needs(b *bench, agents float64) {
 	rate := agents / entryEvery.Seconds()
 	add := func(what, figure, baseline string) {
@@ -305,7 +304,7 @@ func (c *costs) needs(b *bench, agents float64) {
 		fmt.Sprintf("%.0f appends/s", rate))
 	way := func(name string, p *perAppend, connections float64, baseline string) {
 		cores := fmt.Sprintf("%.2g busy cores of the database", rate*c.direct.cpu)
-		if p != &c.direct { // as with syncs
+		if p != &c.direct { // a range, as for syncs
 			cores = fmt.Sprintf("%.2g to %s", rate*p.cpu, cores)
 		}
 		add(name, fmt.Sprintf("%.2g MB/s of write-ahead log, %.2g MB/s of pages, %.0f to %.0f syncs/s, %.0f connections",

@@ -21,12 +21,12 @@ import (
 	"github.com/treeline-dev/treeline/server"
 )
 
-// served is an archive with its index, and a server of it.
+// served is an archive with its index, and a server in front of it.
 type served struct {
 	*shared.Index
 	store  *treeline.Store
 	server *server.Server
-	asked  int64 // questions about usage
+	asked  int64 // number of requests for usage
 }
 
 func serveArchive(b *bench, url string) *served {
@@ -45,13 +45,13 @@ func (x *served) close() {
 	check(x.Index.Close())
 }
 
-// usage asks for what was used since a time. Each question is another one: the server keeps answers for a while.
+// usage requests the usage since a time. Each request is different, since the server caches answers for a while.
 func (x *served) usage(since time.Time) {
 	x.asked++
 	x.get(fmt.Sprintf("/api/v1/usage?since=%s&until=%s", since.UTC().Format(time.RFC3339), time.Unix(1e9+x.asked, 0).UTC().Format(time.RFC3339)))
 }
 
-// archivedUsage measures a sum over all sessions, which takes longer the more there are, and what it needs meanwhile.
+// archivedUsage measures a sum over all sessions, whose time grows with their number, and its memory.
 func archivedUsage(b *bench, x *served, many int) {
 	const step = 5 * time.Millisecond
 	done, most := make(chan struct{}), make(chan uint64)
@@ -104,7 +104,7 @@ func searchedServer(b *bench, archive *treeline.Store, url, what string, files *
 	}
 }
 
-// get asks the server without a network.
+// get sends a request to the server without a network.
 func (x *served) get(path string) {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	r.Host = "127.0.0.1"

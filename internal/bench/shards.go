@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// load is how sessions write: the appends of each, in some unit.
+// load is a distribution of writes: the appends of each session, in some unit.
 type load struct {
 	what string
 	of   func(r *rand.Rand, i int) float64
@@ -28,8 +28,8 @@ var loads = []load{
 	}},
 }
 
-// over distributes the sessions as a database does that shards by log: by the key of the log, a hash of its name. The ratio is
-// that of the busiest shard to the mean.
+// over distributes the sessions like a database that shards by log: by the key of the log, a hash of its name. The ratio is that of the
+// busiest shard to the mean.
 func (l load) over(shards int) row {
 	const sessions = 100_000
 	r := rand.New(rand.NewPCG(1, 1))

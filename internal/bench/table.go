@@ -25,12 +25,12 @@ type table struct{ rows []row }
 
 func (t *table) add(r row) { t.rows = append(t.rows, r) }
 
-// slower adds a row of a duration that may be at most target times its baseline; 0 is no target.
+// slower adds a row of a duration that may be at most target times its baseline; 0 means no target.
 func (t *table) slower(what string, d time.Duration, name string, base time.Duration, target float64) {
 	t.add(row{what: what, figure: ms(d), baseline: name + " " + ms(base), ratio: times(d, base), target: target, most: true})
 }
 
-// faster adds a row of a duration whose baseline must be at least target times as long; 0 is no target.
+// faster adds a row of a duration whose baseline must be at least target times as long; 0 means no target.
 func (t *table) faster(what string, d time.Duration, name string, base time.Duration, target float64) {
 	t.add(row{what: what, figure: ms(d), baseline: name + " " + ms(base), ratio: times(base, d), target: target})
 }
@@ -40,7 +40,7 @@ func (t *table) memory(what string, bytes int64, baseline string, limit float64)
 	t.add(row{what: what, figure: mb(bytes), baseline: baseline, ratio: float64(bytes) / 1e6, unit: "MB", target: limit, most: true})
 }
 
-// verdict returns "below" for a target that was missed, also if it is a maximum.
+// verdict returns "below" for a missed target, even if the target is a maximum.
 func (r row) verdict() string {
 	switch {
 	case r.target == 0:
@@ -101,9 +101,8 @@ func (b *bench) best(f func()) time.Duration {
 	return b.bestPieces(100*time.Millisecond, runtime.GC, 1, func(int) { f() })
 }
 
-// bestPieces is best for something long, which on a busy machine is never undisturbed: it runs piece by piece, and the best
-// of each piece counts. prepare runs before each round and is not measured: a run does not pay for the garbage of the one
-// before.
+// bestPieces is best for a long function, which on a busy machine is never undisturbed: it runs piece by piece, and the best of each piece
+// counts. prepare runs before each round and is not measured: a run does not pay for the garbage of the one before.
 func (b *bench) bestPieces(enough time.Duration, prepare func(), pieces int, piece func(k int)) (total time.Duration) {
 	least := make([]time.Duration, pieces)
 	enough *= time.Duration(b.rounds)
@@ -135,11 +134,11 @@ func ms(d time.Duration) string {
 	}
 }
 
-// times is the ratio of two durations.
+// times returns the ratio of two durations.
 func times(d, base time.Duration) float64 { return float64(d) / float64(base) }
 
 // speed returns GB per second.
 func speed(bytes int, d time.Duration) float64 { return float64(bytes) / float64(d) }
 
-// mb is decimal, like all sizes.
+// mb formats a size; it is decimal, like all sizes.
 func mb(bytes int64) string { return fmt.Sprintf("%.3g MB", float64(bytes)/1e6) }

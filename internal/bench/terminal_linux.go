@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal measures the program on a terminal: opening it on many known sessions beside ls, and what it costs while nothing
-// happens.
+// terminal measures the program on a terminal: opening it on many indexed sessions beside ls, and its cost while nothing happens.
 func terminal(b *bench) {
 	sessions, idle := b.size(10_000), 20*time.Second
 	if b.quick {
@@ -21,7 +20,7 @@ func terminal(b *bench) {
 	}
 	p := b.program(filepath.Join(b.dir, "terminal"))
 	apart("tree", filepath.Join(p.home, ".omp", "agent"), sessions, int64(sessions)*20_000)
-	p.costs(1, nil, "ls", "--all")                                // they are known now
+	p.costs(1, nil, "ls", "--all")                                // so that the index knows them
 	ls := p.costs(3*b.rounds, nil, "ls", "--all", "-n", "30").cpu // as many rows as on a terminal
 	opened := time.Duration(1<<63 - 1)
 	for range 3 * b.rounds {
@@ -34,7 +33,7 @@ func terminal(b *bench) {
 	b.add(row{what: what + "idle", figure: ms(rest), baseline: fmt.Sprintf("in %v", idle), ratio: 100 * times(rest, idle), unit: "% of a core", target: 0.1, most: true})
 }
 
-// onTerminal shows the sessions, waits, and quits. It returns the CPU time until it has settled, and that of the waiting.
+// onTerminal shows the sessions, waits, and quits. It returns the CPU time until the program has settled, and that of the wait.
 func (p program) onTerminal(idle time.Duration) (opened, rest time.Duration) {
 	master := must(os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0))
 	defer master.Close()
@@ -69,7 +68,7 @@ func (p program) onTerminal(idle time.Duration) (opened, rest time.Duration) {
 		_ = cmd.Process.Kill()
 		check(fmt.Errorf("%s shows no sessions", p.path))
 	}
-	const settle = 500 * time.Millisecond // what is done after the first frame counts, too
+	const settle = 500 * time.Millisecond // work after the first frame counts, too
 	time.Sleep(settle)
 	opened = running(cmd.Process.Pid)
 	time.Sleep(idle)
@@ -79,7 +78,7 @@ func (p program) onTerminal(idle time.Duration) (opened, rest time.Duration) {
 	return opened, rest
 }
 
-// running is the CPU time of a process so far, which the kernel knows to a nanosecond for each thread.
+// running returns the CPU time of a process so far, which the kernel measures in nanoseconds for each thread.
 func running(pid int) (sum time.Duration) {
 	for _, path := range must(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))) {
 		var cpu int64

@@ -16,8 +16,8 @@ import (
 	"github.com/treeline-dev/treeline/tui/view"
 )
 
-// viewing measures frames of the terminal program while a large session is scrolled, with all that is read for them. A frame may take
-// 5 ms, whatever the machine: then it costs less than the eye notices.
+// viewing measures frames of the terminal program while a large session is scrolled, with all reads that they need. A frame may take 5 ms
+// on any machine, which the eye does not notice.
 func viewing(b *bench) {
 	entries := 100_000
 	if b.quick {

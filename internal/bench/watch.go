@@ -15,8 +15,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// watching measures the cost of an entry that is appended to one of many watched sessions, and the time until it is reported.
-// The baseline opens the file, reads the line and decodes it. The watcher learns of the write from the kernel only.
+// watching measures the cost of an entry that is appended to one of many watched sessions, and the time until it is reported. The baseline
+// opens the file, reads the line and decodes it. The watcher learns of the write only from the kernel.
 func watching(b *bench) {
 	sessions, lines := 1000, 300
 	if b.quick {
@@ -25,7 +25,7 @@ func watching(b *bench) {
 	root := filepath.Join(b.dir, "watched")
 	check(gen.Tree(root, gen.TreeOptions{Seed: 1, Sessions: sessions}))
 	logs := must(filepath.Glob(filepath.Join(root, "sessions", "*", "*.jsonl")))
-	// The others are watched as well, and must not cost anything.
+	// The other sessions are watched as well, and must not cost anything.
 	a := appender{logs: logs[:min(20, len(logs))]}
 	known := b.best(func() { a.each(lines, a.read) })
 	ctx, cancel := context.WithCancel(context.Background())
@@ -60,7 +60,7 @@ func watching(b *bench) {
 			waits = append(waits, time.Since(wrote))
 		})
 	})
-	// The median and the 99th percentile: an average would hide the slow poll that finds what was not reported.
+	// The median and the 99th percentile: an average would hide the slow poll that finds unreported changes.
 	slices.Sort(waits)
 	b.add(row{what: fmt.Sprintf("%d sessions watched: an entry is appended and told, CPU", sessions), figure: us(cpu, lines),
 		baseline: "the file is known and only its line read " + us(known, lines), ratio: times(cpu, known), target: 5, most: true})
@@ -68,7 +68,7 @@ func watching(b *bench) {
 		baseline: fmt.Sprintf("the median; one in a hundred takes %s", ms(waits[len(waits)*99/100]))})
 }
 
-// us is the time per item.
+// us formats the time per item.
 func us(d time.Duration, n int) string { return fmt.Sprintf("%.1f µs", float64(d)/float64(n)/1e3) }
 
 // appender writes to several sessions by turns.

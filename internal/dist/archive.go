@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// file is one of an archive, a package or a release. Its path has slashes and is relative.
+// file is a file of an archive, a package or a release. Its path has slashes and is relative.
 type file struct {
 	path string
 	mode fs.FileMode
@@ -33,14 +33,14 @@ func (f file) write(dir string) error {
 	return os.WriteFile(name, f.data, f.mode)
 }
 
-// sorted returns files by path. Archives depend on no other order.
+// sorted returns files ordered by path, so that archives do not depend on another order.
 func sorted(files []file) []file {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	return files
 }
 
-// tarball is a tar of files and of the folders above them, compressed with gzip. All belong to root and have one time.
+// tarball makes a tar of files and of the folders above them, compressed with gzip. All belong to root and have one time.
 func tarball(files []file, prefix string, when time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	packed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -79,7 +79,7 @@ func tarball(files []file, prefix string, when time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// zipped is a zip of files.
+// zipped makes a zip of files.
 func zipped(files []file, when time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
@@ -99,11 +99,11 @@ func zipped(files []file, when time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// squeezed is data as a .gz file, without a name and a time.
+// squeezed returns data as a .gz file, without a name and a time.
 func squeezed(data []byte) []byte {
 	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level exists
-	_, _ = w.Write(data)                                    // a buffer takes everything
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(data)                                    // a buffer returns no error
 	_ = w.Close()
 	return out.Bytes()
 }

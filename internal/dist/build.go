@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// builder is what the files of all targets have in common.
+// builder has what the files of all targets have in common.
 type builder struct {
 	work string // a temporary folder
 	checkout
 	licence, readme []byte
-	others          []byte // the licences of what is linked
-	completions     []file // with their names in archives
+	others          []byte // licences of the linked modules
+	completions     []file // named as in archives
 	pages           []file // treeline.1 …
 }
 
-// checkout says which source is built.
+// checkout describes the source that is built.
 type checkout struct {
 	version, commit string
 	when            time.Time // of the commit
@@ -42,7 +42,7 @@ func newBuilder() (b *builder, err error) {
 	return b, nil
 }
 
-func (b *builder) close() { _ = os.RemoveAll(b.work) } // what is left is in the folder of temporary files
+func (b *builder) close() { _ = os.RemoveAll(b.work) } // errors leave files only in the folder for temporary files
 
 func (b *builder) prepare() (err error) {
 	if b.checkout, err = describe(); err != nil {
@@ -83,7 +83,7 @@ func (b *builder) prepare() (err error) {
 	return b.manual()
 }
 
-// describe asks git.
+// describe gets the version and the time from git.
 func describe() (c checkout, err error) {
 	head, err := run("", "git", "log", "-1", "--format=%H %ct")
 	if err != nil {
@@ -104,7 +104,7 @@ func describe() (c checkout, err error) {
 	return c, err
 }
 
-// manual has a test of cmd/treeline write the pages: only that package knows the commands.
+// manual runs a test of cmd/treeline that writes the pages: only that package knows the commands.
 func (b *builder) manual() error {
 	dir := filepath.Join(b.work, "man")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -128,7 +128,7 @@ func (b *builder) manual() error {
 	return nil
 }
 
-// built is where the program of a target is.
+// built returns the path of a target's program.
 func (b *builder) built(t target) string { return filepath.Join(b.work, t.os+"-"+t.arch, t.program()) }
 
 // program builds the program: static, without symbols and without the paths of this machine.
@@ -146,7 +146,7 @@ func (b *builder) program(t target) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// archive is what people download: a folder with everything.
+// archive makes the archive that users download: a folder with everything.
 func (b *builder) archive(t target, program []byte) (file, error) {
 	name := "treeline-" + b.version + "-" + t.os + "-" + t.arch
 	files := []file{
@@ -167,7 +167,7 @@ func (b *builder) archive(t target, program []byte) (file, error) {
 	return file{name + ".tar.gz", 0o644, data}, err
 }
 
-// installed are the files as they are below / of a system: that of a Debian package, or of an image.
+// installed returns the files as they are below / of a system: in a Debian package, or in an image.
 func (b *builder) installed(program []byte) []file {
 	places := map[string]string{
 		"treeline.bash": "usr/share/bash-completion/completions/treeline",
@@ -189,7 +189,7 @@ func (b *builder) installed(program []byte) []file {
 	return files
 }
 
-// run runs a command with more variables, separated by spaces, and returns its output.
+// run runs a command with additional variables, separated by spaces, and returns its output.
 func run(env string, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), strings.Fields(env)...)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// debian is a package for dpkg: an ar archive of the version of the format, a tar of what the package says about itself, and one of its
-// files. It has no scripts and depends on nothing, since the program is static.
+// debian makes a package for dpkg: an ar archive of the version of the format, a tar of the package's control files, and one of its files.
+// It has no scripts and depends on nothing, since the program is static.
 func (b *builder) debian(t target, program []byte) (file, error) {
 	files := b.installed(program)
 	size := 0
@@ -52,7 +52,7 @@ Description: session store for coding agents
 // debianVersion sorts a pre-release before its release: 1.0.0~rc1.
 func debianVersion(version string) string { return strings.Replace(version, "-", "~", 1) }
 
-// ar is an archive in the format of ar(5).
+// ar makes an archive in the format of ar(5).
 func ar(when time.Time, files []file) []byte {
 	var out bytes.Buffer
 	out.WriteString("!<arch>\n")
@@ -117,7 +117,7 @@ func tryPackage(dir string, files []file) error {
 	return nil
 }
 
-// emptyRoot is a folder in which dpkg has installed nothing yet.
+// emptyRoot makes a root folder in which dpkg has installed nothing yet.
 func emptyRoot() (string, error) {
 	root, err := os.MkdirTemp("", "treeline-root-")
 	if err != nil {

@@ -104,7 +104,7 @@ func listZip(data []byte) (list string, err error) {
 	return list, nil
 }
 
-// TestDebian compares the parts of a package with the format. Where there is a dpkg it installs the package.
+// TestDebian compares the parts of a package with the format. If dpkg is installed, it installs the package.
 func TestDebian(t *testing.T) {
 	deb, err := example().debian(target{"linux", "amd64"}, script)
 	if err != nil {
@@ -141,7 +141,7 @@ func TestDebian(t *testing.T) {
 	}
 }
 
-// TestLicences: the texts of every module are there, whatever the files are called, and a module without one is an error.
+// TestLicences: the texts of every module are included, whatever the files are called, and a module without one is an error.
 func TestLicences(t *testing.T) {
 	dir := t.TempDir()
 	for _, f := range []file{
@@ -165,7 +165,7 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// TestTargets: the names are those of the Go command, and no other is taken.
+// TestTargets: the names are those of the Go command; other names are refused.
 func TestTargets(t *testing.T) {
 	if got, err := parseTarget("windows/arm64"); err != nil || got != (target{"windows", "arm64"}) || got.program() != "treeline.exe" {
 		t.Errorf("got %v, %v; want windows/arm64", got, err)

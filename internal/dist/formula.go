@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// formula is the recipe of Homebrew: it takes the archive for the machine and puts its files in place.
+// formula returns the recipe of Homebrew: it downloads the archive for the machine and installs its files.
 func (b *builder) formula(sums map[target]string) file {
 	var f strings.Builder
 	fmt.Fprintf(&f, `class Treeline < Formula

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// othersName is the file with the licences of others.
+// othersName is the file with the licences of other modules.
 const othersName = "THIRD-PARTY-LICENSES.txt"
 
-// licences are the licences and notices of what the programs of a release link: Go and all modules, those of every system in one file.
-// Most of them must accompany a binary.
+// licences returns the licences and notices of everything that the programs of a release link: Go and all modules, those of all systems in
+// one file. Most of them must accompany a binary.
 func licences() ([]byte, error) {
 	folders := map[string]string{} // by name and version
 	for _, t := range targets {
@@ -37,7 +37,7 @@ func licences() ([]byte, error) {
 	return licencesIn(folders)
 }
 
-// licencesIn puts the licences in the folders of modules one after the other. A module without one is an error.
+// licencesIn concatenates the licences in the folders of modules. A module without a licence is an error.
 func licencesIn(folders map[string]string) ([]byte, error) {
 	names := make([]string, 0, len(folders))
 	for name := range folders {
@@ -70,7 +70,7 @@ func licencesIn(folders map[string]string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// isLicence tells by its name that a file is a licence or a notice.
+// isLicence reports whether a file is a licence or a notice, judged by its name.
 func isLicence(name string) bool {
 	name = strings.ToUpper(name)
 	if strings.HasSuffix(name, ".GO") {

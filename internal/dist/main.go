@@ -30,7 +30,7 @@ type target struct{ os, arch string }
 
 func (t target) String() string { return t.os + "/" + t.arch }
 
-// program is the name of the executable.
+// program returns the name of the executable.
 func (t target) program() string {
 	if t.os == "windows" {
 		return "treeline.exe"
@@ -128,7 +128,7 @@ func install(root, system string) error {
 // made is a release in memory.
 type made struct {
 	files []file
-	sizes []string // of the programs, for people
+	sizes []string // sizes of the programs, for people
 }
 
 // makeRelease builds some targets. The list of checksums is the last file.
@@ -203,7 +203,7 @@ func (m *made) report() {
 	}
 }
 
-// same compares two releases of one commit.
+// same reports an error if two releases of one commit differ.
 func same(a, b []file) error {
 	var differ []error
 	for i, f := range a {

@@ -1,8 +1,7 @@
 // Package doctest reads the code blocks of Markdown documents, so that a test can run them, and compares what a command
 // prints with what a document shows.
 //
-// The first word after the three backquotes is the language, and every block has one. The next word may say how the block is
-// tested:
+// The first word after the three backquotes is the language, and every block has one. The next word may say how the block is tested:
 //
 //	sh                       run; every command has to succeed
 //	console                  run; "$ " begins a command, and the lines after it are what it prints
@@ -10,7 +9,7 @@
 //	console test server/TestX run by that test
 //	text output              what the block before it prints
 //
-// Ids, dates and times differ from run to run. A document shows some, and Names matches them with those of the run: see there.
+// Ids, dates and times differ from run to run. Names matches those that a document shows with those of the run: see there.
 package doctest
 
 import (
@@ -20,20 +19,20 @@ import (
 	"strings"
 )
 
-// Languages are those that a block may have.
+// Languages are the languages that a block may have.
 var Languages = []string{"go", "sh", "console", "ts", "js", "python", "json", "toml", "text"}
 
 // A Block is one code block of a document.
 type Block struct {
 	File string // the document
-	Line int    // of its first line of code
+	Line int    // line number of its first line of code
 	Lang string
 	Mark Mark
-	Why  string // of NoExec: the reason; of Tested: the test
+	Why  string // for NoExec the reason, for Tested the test
 	Text string // ends with a newline
 }
 
-// A Mark says how a block is tested.
+// A Mark is the way in which a block is tested.
 type Mark string
 
 // The marks.
@@ -44,7 +43,7 @@ const (
 	Output Mark = "output"
 )
 
-// String is the place of the block.
+// String returns the place of the block.
 func (b Block) String() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
 
 // Blocks reads the blocks of a document. Each mistake in the head of a block is an error.
@@ -73,7 +72,7 @@ func Blocks(file, text string) (list []Block, errs []error) {
 	return list, errs
 }
 
-// head reads what is beside the backquotes.
+// head parses the text after the backquotes.
 func (b *Block) head(info string) error {
 	lang, rest, _ := strings.Cut(info, " ")
 	mark, why, _ := strings.Cut(rest, " ")
@@ -122,8 +121,8 @@ func (b Block) Commands() (list []Command, err error) {
 	return list, nil
 }
 
-// Treeline returns the command lines of treeline in a block of commands, without comments and without what a pipe does with
-// their output: each as its arguments.
+// Treeline returns the command lines of treeline in a block of commands, each as its arguments. It skips comments and the commands that
+// read treeline's output from a pipe.
 func (b Block) Treeline() (list [][]string) {
 	for l := range strings.Lines(strings.ReplaceAll(b.Text, "\\\n", " ")) {
 		list = append(list, Treeline(strings.TrimPrefix(l, "$ "))...)
@@ -157,8 +156,8 @@ func isOperator(word string) bool {
 	return slices.Contains([]string{"|", "||", "&&", "&", ";", ">", ">>", "<", "2>"}, word)
 }
 
-// Words splits a line as a shell does, as far as documents need it: quotes, comments, and operators that stand alone. An
-// operator that is quoted is not told from one that is not.
+// Words splits a line as a shell does, as far as documents need it: quotes, comments, and operators that stand alone. It does not
+// distinguish quoted operators from others.
 func Words(line string) (words []string) {
 	var word strings.Builder
 	var quote rune

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Names are the ids that a document shows, each with the one that it stands for in this run.
+// Names maps the ids that a document shows to the ids of this run.
 //
 // The output of a command may differ from what the document shows in this:
 //
@@ -18,7 +18,7 @@ import (
 //   - White space between words is as wide as it needs to be.
 //   - "…" is any text in a line. A line with nothing else is any number of lines.
 type Names struct {
-	real map[string]string // of an id in the document
+	real map[string]string // ids of this run, by the ids in the document
 }
 
 const (
@@ -28,7 +28,7 @@ const (
 	sizeShape = `[0-9.]+ (?:B|KB|MB|GB)`
 )
 
-// shapes finds what is not literal in a document's line: an id, a date, an age, a size, white space, anything.
+// shapes finds what is not literal in a line of a document: an id, a date, an age, a size, white space, anything.
 func shapes() *regexp.Regexp {
 	return regexp.MustCompile(`\b(` + idShape + `)\b|\b(` + dateShape + `)\b|(` + ageShape + `)\b|(` + sizeShape + `)\b|( +)|(…)`)
 }
@@ -38,7 +38,7 @@ func (n *Names) Match(shown, printed string) error {
 	var ids []string
 	find := shapes()
 	pattern := "^"
-	// A file name may join its time and its id.
+	// A file name may combine its time and its id.
 	apart := strings.NewReplacer("Z_", "Z ")
 	for line := range strings.Lines(apart.Replace(shown)) {
 		line = strings.TrimRight(line, " \n")
@@ -85,7 +85,7 @@ func (n *Names) Match(shown, printed string) error {
 	return n.bind(ids, match[1:])
 }
 
-// bind notes which id stands for which. One id does not stand for two.
+// bind records which id stands for which. One id does not stand for two.
 func (n *Names) bind(ids, real []string) error {
 	if n.real == nil {
 		n.real = map[string]string{}

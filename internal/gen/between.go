@@ -83,7 +83,7 @@ func (s *session) customMessage() {
 	s.end()
 }
 
-// bash is a command that the user ran.
+// bash writes a command that the user ran.
 func (s *session) bash() {
 	s.message("bashExecution", 20_000)
 	s.fill(`,"command":"git diff %f","output":"`)
@@ -109,7 +109,7 @@ func (s *session) compaction() {
 	}
 	s.fill(`","firstKeptEntryId":"%v","tokensBefore":%v`+details, s.id(first), s.tokens)
 	s.end()
-	s.tokens = 12_000 // the summary and the kept turns
+	s.tokens = 12_000 // tokens of the summary and the kept turns
 }
 
 // details lists the files that were read and changed.

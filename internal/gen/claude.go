@@ -7,26 +7,26 @@ import (
 	"hash/fnv"
 )
 
-// ClaudeOptions describe a session of Claude Code that is made from one of Session.
+// ClaudeOptions describe a session of Claude Code that is converted from one that Session made.
 type ClaudeOptions struct {
-	// ID is the session's; "" takes that of the session.
+	// ID is the session's id; "" keeps the id of the source.
 	ID string
 	// Agent, if set, makes the log of a sub-agent of the session with that ID.
 	Agent string
-	// Costs are the costs so far with which the session begins: those of what a fork was copied from.
+	// Costs are the costs so far with which the session begins: those that a fork copied.
 	Costs float64
-	// Parent is the entry that the first one hangs on.
+	// Parent is the parent of the first entry.
 	Parent string
 }
 
-// Claude returns the session in the format of Claude Code. An answer has a line for each of its blocks, which all repeat its
-// usage; results of parallel calls hang on their calls.
+// Claude returns the session in the format of Claude Code. An answer has a line for each of its blocks, which all repeat its usage; the
+// parent of a parallel call's result is its call.
 func Claude(log []byte) []byte {
 	out, _ := ClaudeLog(log, ClaudeOptions{})
 	return out
 }
 
-// ClaudeLog is Claude with options. It also says what the log amounts to.
+// ClaudeLog is Claude with options. It also returns the totals of the log.
 func ClaudeLog(log []byte, o ClaudeOptions) ([]byte, Told) {
 	list := entries(log)
 	c := claude{o: o, cwd: quote(list[0].CWD), at: map[string]string{}, calls: map[string]string{}, told: Told{Sessions: 1}}
@@ -64,10 +64,10 @@ type claude struct {
 	model     string
 }
 
-// quote spells a text as JSON.
+// quote encodes a text as JSON.
 func quote(text string) string { return `"` + escaped(text) + `"` }
 
-// uuid makes the next one from the seed.
+// uuid makes the next uuid from the seed.
 func (c *claude) uuid() string {
 	h := fnv.New64a()
 	fmt.Fprint(h, c.seed, c.n)
@@ -102,7 +102,7 @@ func (c *claude) line(e *entry, parent, body string) string {
 	return c.last
 }
 
-// metadata writes a line outside of the tree.
+// metadata writes a line outside the tree.
 func (c *claude) metadata(body string) {
 	fmt.Fprintf(&c.out, `{"type":%s,"sessionId":%q}`+"\n", body, c.o.ID)
 }
@@ -121,7 +121,7 @@ func (c *claude) costs() {
 	}
 }
 
-// entry writes the lines of an entry. One that the program has no line for is left out: its children hang on its parent.
+// entry writes the lines of an entry. An entry that the program has no line for is left out: its children get its parent.
 func (c *claude) entry(e *entry) {
 	parent := c.parent(e)
 	switch {
@@ -139,7 +139,7 @@ func (c *claude) entry(e *entry) {
 	}
 }
 
-// message writes the lines of a message and gives the uuid of the last.
+// message writes the lines of a message and returns the uuid of the last.
 func (c *claude) message(e *entry, parent string) string {
 	m := e.Message
 	c.told.Messages++
@@ -157,7 +157,7 @@ func (c *claude) message(e *entry, parent string) string {
 	return c.answer(e, parent)
 }
 
-// prompt begins a turn. The program notes what was queued before it and the state of files after it.
+// prompt begins a turn. The program records what was queued before it and the state of files after it.
 func (c *claude) prompt(e *entry, parent string) string {
 	if c.o.Agent == "" {
 		if c.prompts > 0 {
@@ -185,7 +185,7 @@ func firstText(m *message) json.RawMessage {
 	return nil
 }
 
-// answer writes a line for each block of an answer. A turn that was aborted has a line that no model wrote.
+// answer writes a line for each block of an answer. An aborted turn has a line that no model wrote.
 func (c *claude) answer(e *entry, parent string) string {
 	m := e.Message
 	if len(m.Content) == 0 {
@@ -194,7 +194,7 @@ func (c *claude) answer(e *entry, parent string) string {
 	}
 	c.model = "claude-opus-4-5"
 	c.told.use(m.Usage)
-	c.spent += float64(m.Usage.TotalTokens) / 1e6 // a dollar for a million tokens of any kind
+	c.spent += float64(m.Usage.TotalTokens) / 1e6 // one dollar per million tokens of any kind
 	u := fmt.Sprintf(`{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d,"service_tier":"standard"}`,
 		m.Usage.Input, m.Usage.CacheWrite, m.Usage.CacheRead, m.Usage.Output)
 	id := c.uuid()[:13]

@@ -9,15 +9,15 @@ import (
 	"slices"
 )
 
-// CodexOptions describe a rollout of Codex that is made from a session of Session.
+// CodexOptions describe a rollout of Codex that is converted from a session that Session made.
 type CodexOptions struct {
-	// ID is that of the thread; "" takes that of the session.
+	// ID is the thread's id; "" keeps the id of the source.
 	ID string
-	// Paginated writes ordinals and records of usage, as 0.166 does. Otherwise it is the format of 0.100.
+	// Paginated writes ordinals and records of usage, as version 0.166 does. Otherwise the format is that of 0.100.
 	Paginated bool
 	// Meta are more members of the header, with a comma before them.
 	Meta string
-	// From is where ordinals begin, and Used what the base used: both are 0 unless the rollout goes on from another one.
+	// From is the first ordinal, and Used the usage of the base: both are 0 unless the rollout continues another one.
 	From int
 	Used Told
 }
@@ -28,7 +28,7 @@ func Codex(log []byte) []byte {
 	return out
 }
 
-// CodexLog is Codex with options. It also says what the log amounts to, and the ordinal after its last line.
+// CodexLog is Codex with options. It also returns the totals of the log, and the ordinal after its last line.
 func CodexLog(log []byte, o CodexOptions) ([]byte, Told, int) {
 	list := entries(log)
 	c := codex{o: o, cwd: quote(list[0].CWD), told: Told{Sessions: 1}, ordinal: o.From, turnOf: map[string]int{}, sum: o.Used}
@@ -59,7 +59,7 @@ type codex struct {
 	sum     Told // tokens of the thread and its base
 	now     Told // tokens of the last answer
 	last    string
-	// turns are the turns on the path, and turnOf those of entries: positions in turns.
+	// turns are the turns on the path; turnOf maps entries to their positions in turns.
 	turns  []string
 	turnOf map[string]int
 	open   bool
@@ -83,7 +83,7 @@ func (c *codex) item(at, payload string) {
 	c.line(at, `"response_item","payload":{"type":`+payload+`}`)
 }
 
-// entry writes the lines of an entry; those that the program has no line for are left out.
+// entry writes the lines of an entry. An entry that the program has no line for is left out.
 func (c *codex) entry(e *entry) {
 	if c.last != "" && e.ParentID != nil && *e.ParentID != c.last {
 		c.rollBack(e)
@@ -109,12 +109,12 @@ func (c *codex) rollBack(e *entry) {
 	}
 }
 
-// beginTurn is what the program writes around a prompt.
+// beginTurn writes the lines around a prompt.
 func (c *codex) beginTurn(e *entry, text string) {
 	c.endTurn(e.Timestamp)
 	c.turns, c.open = append(c.turns, e.ID), true
 	c.event(e.Timestamp, fmt.Sprintf(`"task_started","turn_id":%q,"model_context_window":258400`, e.ID))
-	if c.ordinal-c.o.From < 3 { // what the model is told first
+	if c.ordinal-c.o.From < 3 { // the first instructions to the model
 		c.item(e.Timestamp, fmt.Sprintf(`"message","role":"user","content":[{"type":"input_text","text":%s}]`,
 			quote("<environment_context>\n  <cwd>"+c.o.ID+"</cwd>\n</environment_context>")))
 	}
@@ -151,7 +151,7 @@ func (c *codex) message(e *entry) {
 	}
 }
 
-// answer writes the items of an answer and what it used. The count of tokens is repeated, as the program does.
+// answer writes the items of an answer and its usage. The token count is repeated, as the program does.
 func (c *codex) answer(e *entry, m *message) {
 	if !slices.ContainsFunc(m.Content, func(b block) bool { return b.Type == "thinking" }) {
 		c.reasoning(e, "")
@@ -179,7 +179,7 @@ func (c *codex) answer(e *entry, m *message) {
 		c.line(e.Timestamp, fmt.Sprintf(`"token_usage_record","payload":{"thread_id":%q,"response_id":"resp_%s","usage":%s,"thread_token_usage":%s}`,
 			c.o.ID, e.ID, codexUsage(now), codexUsage(c.sum)))
 	} else if again.Total > 0 {
-		// Before the answer is counted the program tells again what came before.
+		// Before it counts the answer, the program repeats the previous count.
 		c.tokens(e.Timestamp, again, before)
 	}
 	c.tokens(e.Timestamp, now, c.sum)
@@ -188,8 +188,8 @@ func (c *codex) answer(e *entry, m *message) {
 	}
 }
 
-// reasoning writes what the model thought. The program asks for it with every answer and gets it encrypted: about a kilobyte,
-// and a summary for some of them.
+// reasoning writes the model's reasoning. The program requests it with every answer and gets it encrypted: about a kilobyte, and a summary
+// for some answers.
 func (c *codex) reasoning(e *entry, summary string) {
 	h := fnv.New64a()
 	h.Write([]byte(e.ID))
@@ -206,7 +206,7 @@ func (c *codex) tokens(at string, now, sum Told) {
 		codexUsage(sum), codexUsage(now)))
 }
 
-// codexUsage spells tokens. The input includes what the cache had and got.
+// codexUsage formats tokens. The input includes what was read from the cache and written to it.
 func codexUsage(t Told) string {
 	input := t.Input + t.CacheRead + t.CacheWrite
 	return fmt.Sprintf(`{"input_tokens":%d,"cached_input_tokens":%d,"cache_write_input_tokens":%d,"output_tokens":%d,"reasoning_output_tokens":0,"total_tokens":%d}`,

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Gemini returns the session in the format of Gemini CLI: an answer has its tokens, and is written again with its calls. Branches
-// begin with a line that takes back what came after their first entry.
+// Gemini returns the session in the format of Gemini CLI: an answer has its tokens, and is written again with its calls. A branch begins
+// with a line that takes back the messages after its starting point.
 func Gemini(log []byte) []byte {
 	list := entries(log)
 	var out bytes.Buffer
@@ -108,7 +108,7 @@ func Qwen(log []byte) []byte {
 	return out.Bytes()
 }
 
-// contentOf returns the role and the parts of a message as contents of Google's API; "" for what is not a message.
+// contentOf returns the role and the parts of a message as contents of Google's API; "" for an entry that is not a message.
 func contentOf(e *entry) (role, parts string) {
 	m := e.Message
 	if m == nil {

@@ -19,7 +19,7 @@ import (
 
 // Options describe a session. The zero value is an omp session of 1,000 entries.
 type Options struct {
-	Seed    uint64 // another seed, another conversation
+	Seed    uint64 // another seed makes another conversation
 	Project uint64 // sessions of one project share folder, language, file names and vocabulary
 
 	// The session has exactly Entries entries (the header is not one) or, if Bytes is set, exactly that many bytes, which

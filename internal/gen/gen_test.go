@@ -66,8 +66,8 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
-// TestBytesArePinned fails if the generator changes: measurements before and after are then not comparable. All machines must
-// agree.
+// TestBytesArePinned fails if the generator changes: measurements before and after would not be comparable. All machines must produce the
+// same bytes.
 func TestBytesArePinned(t *testing.T) {
 	const want = "6774c4c905747682"
 	sum := sha256.Sum256(Session(Options{Seed: 1, Bytes: 2_000_000, Branches: 5, Images: 2}))
@@ -105,7 +105,7 @@ func checkWhole(t *testing.T, o Options, records []record) {
 		t.Errorf("ends with %s %s, not with an answer", last.Type, last.Message.Role)
 	}
 	parents, children := map[string]string{}, map[string]int{}
-	var open []string // tool calls without a result
+	var open []string // ids of tool calls without a result
 	images, compactions := 0, 0
 	for i, e := range entries {
 		parent := ""

@@ -14,7 +14,7 @@ type Hostile struct {
 	agent  agent
 }
 
-// agent is where an agent keeps a session, and how it begins.
+// agent is the path of an agent's session, and its beginning.
 type agent struct{ path, header string }
 
 var (
@@ -25,10 +25,10 @@ var (
 	oper = agent{".operator/sessions/a.jsonl", `{"type":"session","version":3,"id":"hostile","timestamp":1755000000.25,"cwd":"/hostile"}` + "\n"}
 )
 
-// Path is where the agent keeps the log, below the home folder.
+// Path returns where the agent keeps the log, below the home folder.
 func (h Hostile) Path() string { return h.agent.path }
 
-// HostileLogs are all dimensions.
+// HostileLogs are all such dimensions.
 var HostileLogs = []Hostile{
 	{Name: "labels", agent: omp, record: func(b *bytes.Buffer, n, count int) {
 		if n == 0 {
@@ -187,7 +187,7 @@ func asked(b *bytes.Buffer, id string) {
 	fmt.Fprintf(b, `{"id":"%s","timestamp":"2026-05-01T10:00:00.000Z","type":"user","content":[{"text":"text"}]}`+"\n", id)
 }
 
-// label appends the nth record, a label; an empty text takes the label away.
+// label appends the nth record, a label; an empty text removes the label.
 func label(b *bytes.Buffer, n int, parent, target, text string) {
 	fmt.Fprintf(b, `{"type":"label","id":"l%d","parentId":"%s","timestamp":"2026-03-02T14:00:00.000Z","targetId":"%s"`, n, parent, target)
 	if text != "" {
@@ -203,7 +203,7 @@ func quoted(id string) string {
 	return `"` + id + `"`
 }
 
-// before is the id of the record before the nth.
+// before returns the id of the record before the nth.
 func before(prefix string, n int) string {
 	if n == 0 {
 		return ""

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Machine writes a home folder with sessions of all agents, small ones with all that must not be counted twice: forks, by
-// copy and by reference, sub-agents, rollouts that replace others, answers of several lines. It gives what the sessions of each
-// agent amount to. All are of the project in MachineCWD, and a session begins an hour after the one before.
+// Machine writes a home folder with small sessions of all agents that have everything that must not be counted twice: forks, by copy and by
+// reference, sub-agents, rollouts that replace others, answers of several lines. It returns the totals of each agent's sessions. All are of
+// the project in MachineCWD, and a session begins an hour after the one before.
 func Machine(home string, seed uint64) (map[string]Told, error) {
 	m := machine{home: home, seed: seed, told: map[string]Told{}}
 	m.pi("pi", ".pi/agent/sessions", true)
@@ -50,7 +50,7 @@ func (m *machine) session(o Options) (log []byte, id string) {
 
 func (m *machine) start() time.Time { return time.Date(2026, 3, 2, m.n, 0, 0, 0, time.UTC) }
 
-// put writes a file, with a time after the start of the last session, and adds what it amounts to.
+// put writes a file, with a time after the start of the last session, and adds its totals.
 func (m *machine) put(agent, path string, log []byte, t Told) {
 	path = filepath.Join(m.home, filepath.FromSlash(path))
 	if m.err == nil {
@@ -116,7 +116,7 @@ func (m *machine) codelia() {
 		id, m.start().Add(time.Hour/2).Format(time.RFC3339), joined(messages), MachineCWD), Told{Sessions: 1, Messages: len(messages)})
 }
 
-// dashed is a path as the name of a folder.
+// dashed returns a path as the name of a folder.
 func dashed(path string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -126,8 +126,8 @@ func dashed(path string) string {
 	}, path)
 }
 
-// claude writes a session with a sub-agent, a fork that copied it and says nothing of that, one with branches and compactions,
-// and the prompts that were typed.
+// claude writes a session with a sub-agent, a fork that copied it without naming it, a session with branches and compactions, and the
+// prompts that were typed.
 func (m *machine) claude() {
 	dir := ".claude/projects/" + dashed(MachineCWD) + "/"
 	log, id := m.session(Options{CompactEvery: -1})
@@ -158,8 +158,8 @@ func (m *machine) claude() {
 		`{"display":"typed into claude","pastedContents":{},"timestamp":1772443800000,"project":%q,"sessionId":%q}`+"\n", MachineCWD, id), Told{})
 }
 
-// codex writes a thread with turns that were rolled back, and one with a fork, a rollout that replaces it, a sub-agent, and an
-// archived one; the names of threads, and the prompts that were typed.
+// codex writes a thread with turns that were rolled back, a thread with a fork, a rollout that replaces it, a sub-agent, an archived
+// thread, the names of threads, and the prompts that were typed.
 func (m *machine) codex() {
 	put := func(dir, name string, log []byte, t Told) {
 		m.put("codex", ".codex/"+dir+"rollout-2026-03-02T10-00-00-"+name+".jsonl", log, t)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Operator, Wave, State and Run rewrite a session of Session in the format of another agent. Texts keep their spelling; what the
-// other format has no place for is left out. Sizes are about the same, so that measurements of formats can be compared.
+// Operator, Wave, State and Run convert a session that Session made to the format of another agent. Texts keep their spelling; what does
+// not fit the other format is left out. Sizes stay about the same, so that measurements of formats can be compared.
 
 // entry is a record of a session, with the members that other formats have a place for. RawMessage keeps the spelling.
 type entry struct {
@@ -20,10 +20,10 @@ type entry struct {
 	FirstKeptEntryID, ModelID   json.RawMessage
 	TokensBefore, ThinkingLevel json.RawMessage
 	Model, Provider, CWD        string
-	Content                     json.RawMessage // of a message of an extension
+	Content                     json.RawMessage // content of an extension's message
 }
 
-// message is that of an entry.
+// message is the message of an entry.
 type message struct {
 	Role, ToolCallID, ToolName string
 	Content                    []block
@@ -46,7 +46,7 @@ type block struct {
 	ThinkingSignature                                   json.RawMessage
 }
 
-// entries reads a session of Session. It panics on anything else.
+// entries reads a session that Session made. It panics on anything else.
 func entries(log []byte) []entry {
 	var list []entry
 	for line := range bytes.Lines(log) {
@@ -59,7 +59,7 @@ func entries(log []byte) []entry {
 	return list
 }
 
-// seconds is a time in the format of Operator.
+// seconds returns a time in the format of Operator.
 func seconds(iso string) string {
 	t, err := time.Parse(time.RFC3339Nano, iso)
 	if err != nil {
@@ -91,7 +91,7 @@ func Operator(log []byte) []byte {
 	return out.Bytes()
 }
 
-// operatorBody returns a note for kinds that Operator lacks.
+// operatorBody returns a note for kinds of entries that Operator lacks.
 func operatorBody(e *entry, at string, n int) string {
 	switch e.Type {
 	case "message":

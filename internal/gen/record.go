@@ -68,7 +68,7 @@ func (s *session) endMessage() {
 	s.end()
 }
 
-// prompt begins a turn. Branches and compactions go back to these.
+// prompt begins a turn. Branches and compactions return to prompts.
 func (s *session) prompt() {
 	s.turns = append(s.turns, turn{s.entries + 1, s.parent})
 	s.message("user", 90_000)
@@ -78,7 +78,7 @@ func (s *session) prompt() {
 	s.endMessage()
 }
 
-// toolStep is an assistant message that calls tools, and their results. Some are aborted, as in real sessions.
+// toolStep writes an assistant message that calls tools, and their results. Some are aborted, as in real sessions.
 func (s *session) toolStep(image bool) {
 	at := len(s.buf)
 	s.message("assistant", 12_000)
@@ -118,7 +118,7 @@ func (s *session) toolStep(image bool) {
 	}
 }
 
-// thinking has a signature that is a little longer than the text, a multiple of four digits.
+// thinking writes thinking with a signature that is a little longer than the text, a multiple of four digits.
 func (s *session) thinking() {
 	n := s.length(390, 180, 8000)
 	s.add(`{"type":"thinking","thinking":"`)
@@ -196,7 +196,7 @@ func (s *session) command() {
 	}
 }
 
-// result answers one tool call. Some results are errors.
+// result writes the result of a tool call. Some results are errors.
 func (s *session) result(c toolCall, image bool) {
 	at := len(s.buf)
 	failed := !image && s.chance(40)
@@ -234,7 +234,7 @@ func (s *session) result(c toolCall, image bool) {
 	s.tokens += (len(s.buf) - at) / 4
 }
 
-// answer ends a turn.
+// answer writes the answer that ends a turn.
 func (s *session) answer() {
 	at := len(s.buf)
 	s.message("assistant", 15_000)
@@ -250,7 +250,7 @@ func (s *session) answer() {
 	s.endMessage()
 }
 
-// lastAnswer is an answer that fills the session to the requested number of bytes. It writes nothing if there is no room.
+// lastAnswer writes an answer that fills the session to the requested number of bytes. It writes nothing if there is no room.
 func (s *session) lastAnswer() {
 	before, at := s.state, len(s.buf)
 	s.message("assistant", 15_000)
@@ -271,8 +271,8 @@ func (s *session) lastAnswer() {
 	s.add(tail)
 }
 
-// usage writes the cost of a message of n bytes. The context grows with each message, and the next message reads it from the
-// cache. Prices are in units of 1/10,000,000 dollar.
+// usage writes the usage of a message of n bytes. The context grows with each message, and the next message reads it from the cache. Prices
+// are in units of 1/10,000,000 dollar.
 func (s *session) usage(n int) {
 	m := models[s.model]
 	in, out, cached, stored := 3+s.bits(3), n/4, s.tokens, n/3

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	closingSize = 700     // bytes that a last answer needs at least
+	closingSize = 700     // least size of a last answer in bytes
 	flushSize   = 1 << 18 // bytes of one write
 )
 
@@ -20,15 +20,15 @@ type session struct {
 	o      Options
 	turns  []turn // on the path to the leaf
 	kept   int    // turns before this one were compacted away
-	fresh  int    // entries up to the last compaction
-	steps  int    // tool steps until the answer
+	fresh  int    // number of entries up to the last compaction
+	steps  int    // number of tool steps until the answer
 	state         // restored if a step does not fit
 	sent   int64  // bytes written to the writer
 	model  int
 	cwd    string     // escaped for JSON
 	called []toolCall // by the last assistant message
 
-	branches, images int // done
+	branches, images int // number of those done
 }
 
 // A turn begins with a prompt.
@@ -78,7 +78,7 @@ func newSession(o Options, v *vocabulary) *session {
 
 // escaped returns a text escaped for a JSON string.
 func escaped(text string) string {
-	quoted, _ := json.Marshal(text) // a string has no error
+	quoted, _ := json.Marshal(text) // encoding a string does not fail
 	return string(quoted[1 : len(quoted)-1])
 }
 
@@ -140,7 +140,7 @@ func (s *session) limit(n int) int {
 	return int(min(int64(n), max(80, (s.o.Bytes-s.written()-closingSize)/2)))
 }
 
-// length is a random size within the limit.
+// length returns a random size within the limit.
 func (s *session) length(median, spread, most int) int { return s.limit(s.size(median, spread, most)) }
 
 // due reports whether it is time for one more of count things, which are spread evenly over the session.

@@ -17,7 +17,7 @@ type text struct {
 	vocab *vocabulary
 	focus []string // the names this session is about
 	pool  uint64   // random bits that are left
-	left  int      // their number
+	left  int      // number of random bits left
 }
 
 // newText has a random stream of its own, so that a change of a vocabulary does not change every session.
@@ -44,17 +44,17 @@ func (t *text) bits(n int) int {
 // pick returns a number below n, nearly uniform for n up to some thousands.
 func (t *text) pick(n int) int { return t.bits(20) * n >> 20 }
 
-// chance is true in p of 1,024 cases.
+// chance returns true in p of 1,024 cases.
 func (t *text) chance(p int) bool { return t.bits(10) < p }
 
 // size draws a length with the distribution of text lengths (log-normal): two thirds are within spread hundredths of a
 // doubling or halving of the median. It uses integers, since floating point may differ in the last bit between processors.
 func (t *text) size(median, spread, limit int) int {
-	sum := 0 // of eight bytes: a bell curve around 1,020, two thirds of it within 209
+	sum := 0 // sum of eight bytes: a bell curve around 1,020, two thirds of it within 209
 	for r := t.src.Uint64(); r != 0; r >>= 8 {
 		sum += int(r & 255)
 	}
-	doublings := (sum - 1020) * spread * 256 / (209 * 100) // in parts of 256
+	doublings := (sum - 1020) * spread * 256 / (209 * 100) // in units of 1/256
 	n := median * int(powers()[doublings&255]) >> 16
 	if whole := doublings >> 8; whole >= 0 {
 		n <<= whole
@@ -245,8 +245,8 @@ func (t *text) codeLine(depth int) int {
 	return depth
 }
 
-// outputs are the lines that commands print, each kind as a template or a function. Terminals' escape sequences, tabs and JSON
-// within JSON are there because they are escaped.
+// outputs are the lines that commands print, each kind as a template or a function. Escape sequences, tabs and JSON within JSON are
+// included because they must be escaped.
 var outputs = [...]func(*text){
 	(*text).logLine,
 	func(t *text) {
@@ -263,7 +263,7 @@ var outputs = [...]func(*text){
 	},
 }
 
-// output writes what a command prints: lines of one kind.
+// output writes the output of a command: lines of one kind.
 func (t *text) output(n int) {
 	line := outputs[t.pick(len(outputs))]
 	end := len(t.buf) + n
@@ -273,7 +273,7 @@ func (t *text) output(n int) {
 	}
 }
 
-// logLine has names and values like a structured log. Times are random.
+// logLine writes names and values like a structured log. Times are random.
 func (t *text) logLine() {
 	levels := [...]string{"INFO ", "INFO ", "DEBUG", "WARN ", "ERROR"}
 	t.fill("2026-02-%vT%24t:%60t:%60tZ ", fmt.Sprintf("%02d", 1+t.pick(28)))
@@ -289,7 +289,7 @@ func (t *text) logLine() {
 	}
 }
 
-// testLine is a line of a test runner.
+// testLine writes a line of a test runner.
 func (t *text) testLine() {
 	switch t.bits(3) {
 	case 0:

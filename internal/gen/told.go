@@ -1,6 +1,6 @@
 package gen
 
-// Told is what a log, or many, amount to: what statistics must say, to the unit.
+// Told is the totals of one or more logs: the exact numbers that statistics must show.
 type Told struct {
 	// Sessions counts logs. Messages counts an answer once, however many lines it has.
 	Sessions, Messages                          int
@@ -9,7 +9,7 @@ type Told struct {
 	Cost float64
 }
 
-// Add adds what another log amounts to.
+// Add adds the totals of another log.
 func (t *Told) Add(u Told) {
 	t.Sessions, t.Messages, t.Cost = t.Sessions+u.Sessions, t.Messages+u.Messages, t.Cost+u.Cost
 	t.Input, t.Output, t.Total = t.Input+u.Input, t.Output+u.Output, t.Total+u.Total
@@ -22,7 +22,7 @@ func (t *Told) use(u *used) {
 	t.CacheRead, t.CacheWrite = t.CacheRead+int64(u.CacheRead), t.CacheWrite+int64(u.CacheWrite)
 }
 
-// Tell says what a session of Session amounts to.
+// Tell returns the totals of a session that Session made.
 func Tell(log []byte) Told {
 	t := Told{Sessions: 1}
 	for _, e := range entries(log) {

@@ -25,7 +25,7 @@ type vocabulary struct {
 	wordRanks, nameRanks []uint16
 }
 
-// A language is the look of a project's source code.
+// A language is the style of a project's source code.
 type language struct {
 	ext    string
 	indent string // escaped for JSON
@@ -53,10 +53,10 @@ var languages = []language{
 	}},
 }
 
-// newVocabulary makes the words of a project. Names consist of a verb and a noun, in camel case or with an underscore, and of
-// words that no other project has.
+// newVocabulary makes the words of a project. Names consist of a verb and a noun, in camel case or with an underscore, and of words that no
+// other project has.
 func newVocabulary(project uint64) *vocabulary {
-	r := rand.New(rand.NewPCG(project, 0x766f636162)) // apart from the seeds of sessions
+	r := rand.New(rand.NewPCG(project, 0x766f636162)) // independent of the seeds of sessions
 	v := &vocabulary{
 		words:     strings.Fields(english),
 		lang:      languages[r.IntN(len(languages))],

@@ -8,22 +8,22 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// BlockKind says what a Block is.
+// BlockKind is the kind of a Block.
 type BlockKind uint8
 
 // The kinds of blocks.
 const (
 	Prose BlockKind = iota
 	Heading
-	// CodeBlock is code. Its lines are not to be joined or filled.
+	// CodeBlock is code. Its lines must not be joined or filled.
 	CodeBlock
-	// ThematicBreak is a line across.
+	// ThematicBreak is a horizontal rule.
 	ThematicBreak
-	// Table has rows in place of lines.
+	// Table has rows instead of lines.
 	Table
 )
 
-// Style is how a span looks. Several may hold at once.
+// Style is the style of a span, a set of flags.
 type Style uint8
 
 // The styles.
@@ -33,16 +33,16 @@ const (
 	Deleted
 	// Literal is code in a line of prose.
 	Literal
-	// Link is the label of a link, Destination where it leads.
+	// Link is the label of a link, Destination its target.
 	Link
 	Destination
 )
 
-// Span is a stretch of text that looks the same. Its text is not cleaned: whatever shows it must treat it as hostile.
+// Span is a stretch of text in one style. Its text is not cleaned: it must be treated as hostile.
 type Span struct {
 	Text  string
 	Style Style
-	// Class is that of a token of code, as the package comment lists them; "" for none.
+	// Class is the class of a code token, as the package comment lists them; "" for none.
 	Class string
 }
 
@@ -53,25 +53,25 @@ type Cell struct {
 	Align string
 }
 
-// Block is a part of a text in Markdown without its signs, for faces that are no browser. It is not broken into lines of a width.
+// Block is a part of a text in Markdown without its signs, for interfaces other than browsers. It is not wrapped to a width.
 type Block struct {
 	Kind BlockKind
-	// First stands before the first line: the bars of quotes, the bullet of a list item, an indentation. Rest stands before all
-	// other lines, and before what is left of a line that is broken.
+	// First precedes the first line: the bars of quotes, the bullet of a list item, an indentation. Rest precedes all other lines, and the
+	// continuation of a wrapped line.
 	First, Rest string
-	// Gap: an empty line stands before the block, after the prefix Between.
+	// Gap: an empty line precedes the block, with the prefix Between.
 	Gap     bool
 	Between string
-	// Level is that of a heading, from 1.
+	// Level is the level of a heading, from 1.
 	Level int
-	// Lines are the content, as the text breaks it.
+	// Lines are the content, with the line breaks of the text.
 	Lines [][]Span
-	// Rows are those of a table. The first one is its head.
+	// Rows are the rows of a table. The first one is its head.
 	Rows [][]Cell
 }
 
-// Split cuts a long text in Markdown into pieces of at most about most bytes, each of which Blocks can read alone. A code block
-// that is cut goes on in the next piece. A list that is cut becomes two.
+// Split splits a long text in Markdown into pieces of about most bytes or less, each of which Blocks can read alone. A code block that is
+// cut continues in the next piece. A list that is cut becomes two.
 func Split(text string, most int) (list []string) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	for p := (pieces{rest: text, most: min(most, maxPiece)}); p.rest != ""; {
@@ -119,24 +119,24 @@ func CodeLines(source, language string) [][]Span {
 type lister struct {
 	source []byte
 	list   []Block
-	// first stands before the next block, rest before its other lines, between before the empty line above it.
+	// first precedes the next block, rest its other lines, between the empty line above it.
 	first, rest, between string
 
-	lines [][]Span // of the block that is being made
+	lines [][]Span // lines of the block that is being made
 	style Style
 	depth int
 	cell  bool   // \| is a pipe, in code too
-	box   string // of the task whose text comes next
+	box   string // box of the task whose text comes next
 }
 
-// blocks adds the blocks in a container. Those of a tight list follow each other without empty lines.
+// blocks adds the blocks in a container. The blocks of a tight list follow each other without empty lines.
 func (l *lister) blocks(parent ast.Node, loose bool) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		l.block(n, loose)
 	}
 }
 
-// add adds a block. From then on the container has no first line left.
+// add adds a block. After that the container's first line is used up.
 func (l *lister) add(b Block, loose bool) {
 	b.First, b.Rest, b.Between = l.first, l.rest, strings.TrimRight(l.between, " ")
 	b.Gap = loose && len(l.list) > 0
@@ -164,12 +164,12 @@ func (l *lister) block(n ast.Node, loose bool) {
 		l.code(n.Lines(), "", loose)
 	case *table:
 		l.table(n, loose)
-	default: // a paragraph; no other block is parsed, and if one were, nothing of it would be lost
+	default: // a paragraph; no other block is parsed, and if one were, its text would still be shown
 		l.add(Block{Lines: l.inlinesOf(n)}, loose)
 	}
 }
 
-// within adds what f adds with more before its first line and before the others.
+// within calls f; the blocks that f adds get more text before their first line and before the others.
 func (l *lister) within(first, rest string, f func()) {
 	outer := l.rest
 	l.first, l.rest = l.first+first, l.rest+rest
@@ -202,7 +202,7 @@ func (l *lister) items(n *ast.List, loose bool) {
 	}
 }
 
-// taskOf returns the box of an item, "" for one that is no task.
+// taskOf returns the box of an item, "" if it is not a task.
 func (l *lister) taskOf(item ast.Node) string {
 	first := item.FirstChild()
 	if first == nil || first.IsRaw() || first.Lines().Len() == 0 {
@@ -266,7 +266,7 @@ func (l *lister) inlines(parent ast.Node) {
 		t, n = last, last
 		s := string(segment.Value(l.source))
 		if l.box != "" && task(s) == l.box {
-			s = s[4:] // the box stands in place of the bullet
+			s = s[4:] // the box replaces the bullet
 		}
 		l.box = ""
 		l.text(unescape(s))
@@ -331,7 +331,7 @@ func (l *lister) inline(n ast.Node) {
 	l.depth--
 }
 
-// link adds the label of a link, and where it leads unless the label says so.
+// link adds the label of a link, and its target unless the label is equal to it.
 func (l *lister) link(to string, n ast.Node) {
 	row, before := len(l.lines)-1, len(l.lines[len(l.lines)-1])
 	l.styled(Link, n)

@@ -9,8 +9,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/markup"
 )
 
-// drawn is a text's blocks as a face without a width would draw them: spans that have a style stand in angle brackets after its
-// number, tokens of code after their class.
+// drawn returns a text's blocks as an interface without a width would draw them: spans with a style are in angle brackets after its number,
+// tokens of code after their class.
 func drawn(text string) string {
 	var b strings.Builder
 	for _, k := range markup.Blocks(text) {
@@ -83,7 +83,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// A text that is cut into pieces shows the same lines, and code goes on as code.
+// A text that is cut into pieces shows the same lines, and code continues as code.
 func TestSplit(t *testing.T) {
 	line := "x := \"a string\" // and a comment\n"
 	text := "Before.\n\n```go\n" + strings.Repeat(line, 300) + "```\n\n*After.*\n"
@@ -106,7 +106,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Every character of a text that is no sign of Markdown is in its blocks.
+// Every character of a text that is not a sign of Markdown is in its blocks.
 func FuzzBlocksKeepLetters(f *testing.F) {
 	f.Add("# a\n- b\n  > c `d` [e](f)\n```\ng\n```\n|h|i|\n|-|-|\n|j|k|\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -23,8 +23,8 @@ var (
 	classPattern     = regexp.MustCompile(`^(k|s|c|n|f|t|o|m|a|d|ctl|cut|dest|task|right|center|lang-[a-z]+)$`)
 )
 
-// check is stricter than a browser: anything but balanced elements of the list, with attributes of the list, is an error, and so
-// is a character that has a meaning in HTML, controls something, or changes the direction of writing.
+// check is stricter than a browser. It reports anything but balanced elements of the list with attributes of the list. It also reports a
+// character that has a meaning in HTML, controls something, or changes the direction of writing.
 func check(t *testing.T, html string) {
 	t.Helper()
 	var open []string
@@ -100,7 +100,7 @@ func element(t *testing.T, open []string, name, attributes string, closes bool) 
 	return append(open, name)
 }
 
-// seeds are attacks and what is known to confuse parsers of Markdown.
+// seeds are attacks, and texts that are known to confuse Markdown parsers.
 var seeds = []string{
 	"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[a](javascript:alert(1))", "[a](JaVa\tscript:alert(1))",
 	"[a](<javascript:alert(1)>)", "[a](data:text/html,<script>alert(1)</script>)", "![a](\"onerror=alert(1))", "<javascript:alert(1)>",
@@ -122,7 +122,7 @@ func FuzzHTML(f *testing.F) {
 	})
 }
 
-// FuzzCode checks that highlighting changes nothing of the text. Control characters that repeat may be counted in other groups.
+// FuzzCode checks that highlighting changes nothing of the text. Repeated control characters may be counted in other groups.
 func FuzzCode(f *testing.F) {
 	for _, s := range seeds {
 		for _, l := range languages() {

@@ -10,8 +10,8 @@ import (
 // maxHighlight limits how much of a piece of code is highlighted.
 const maxHighlight = 8 << 10
 
-// Code writes source code as the content of a code element: highlighted up to 8 KB, plain after that. A language is a name as
-// after the fence of a code block; one that is not known stays plain.
+// Code writes source code as the content of a code element: highlighted up to 8 KB, plain after that. language is a name as after the fence
+// of a code block; unknown languages stay plain.
 func Code(dst *bytes.Buffer, source, language string) {
 	if l := languageNamed(language); l != nil {
 		l.highlight(htmlPen(dst), source)
@@ -29,23 +29,23 @@ func Language(file string) string {
 	return ""
 }
 
-// A language says how code is taken apart. Most differ in their words, quotes and comments only.
+// A language describes how code is split into tokens. Most languages differ only in their words, quotes and comments.
 type language struct {
 	name       string
 	aliases    string                        // other names of it
-	extensions string                        // of its files
-	scan       func(*pen, *language, string) // in place of scanCode
-	inner      map[string]*language          // of elements, by their tag
+	extensions string                        // extensions of its files
+	scan       func(*pen, *language, string) // used instead of scanCode
+	inner      map[string]*language          // languages inside elements, by their tags
 
 	keywords, types string   // words
 	fold            bool     // keywords are the same in upper and lower case
 	capital         bool     // a name that begins with a capital is a type
 	word            string   // characters of names besides letters, digits and _
-	line            []string // begin a comment that ends with the line
+	line            []string // beginnings of comments that end with the line
 	block           [2]string
-	quotes          []quote // the first that matches, so long ones come first
+	quotes          []quote // the first match counts, so long ones come first
 	prefixes        string  // names that are part of the string after them
-	meta            string  // begins an annotation (@), an attribute (#[) or, first on a line, a directive (#)
+	meta            string  // beginning of an annotation (@), an attribute (#[) or, first on a line, a directive (#)
 
 	words func() map[string]string // classes of keywords and types, built on first use
 }
@@ -53,12 +53,12 @@ type language struct {
 // A quote begins and ends a string.
 type quote struct {
 	open, close string
-	raw         bool // a backslash is a character like others
+	raw         bool // a backslash is an ordinary character
 	lines       bool // may contain newlines
 	char        bool // one character, or no string at all
 }
 
-// classes of what is highlighted. The package comment documents them.
+// Classes of highlighted tokens. The package comment documents them.
 const (
 	keyword  = "k"
 	str      = "s"
@@ -72,7 +72,7 @@ const (
 	deleted  = "d"
 )
 
-// highlight writes the tokens of source code. What is beyond the limit has no class.
+// highlight writes the tokens of source code. Text beyond the limit has no class.
 func (l *language) highlight(p *pen, source string) {
 	source = strings.ReplaceAll(source, "\r\n", "\n") // a token could end between the two
 	head, tail := source, ""
@@ -92,7 +92,7 @@ func (l *language) tokens(p *pen, source string) {
 	scanCode(p, l, source)
 }
 
-// A pen writes tokens of a class, or of none.
+// A pen writes tokens with a class, or without one.
 type pen struct{ put func(class, s string) }
 
 func (p *pen) write(class, s string) {

@@ -2,7 +2,7 @@ package markup
 
 import "sync"
 
-// languages are all that are known. Their words are those of the languages' specifications and standard libraries.
+// languages are all known languages. Their words are those of the languages' specifications and standard libraries.
 var languages = sync.OnceValue(func() []*language {
 	double, single := quote{open: `"`, close: `"`}, quote{open: `'`, close: `'`}
 	slashes, stars := []string{"//"}, [2]string{"/*", "*/"}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// hostile are texts for which parsers of Markdown are known to take quadratic time, or much more memory than the text.
+// hostile are texts for which Markdown parsers are known to take quadratic time, or much more memory than the text.
 var hostile = map[string]func(n int) string{
 	"brackets":          repeat("["),
 	"closed brackets":   func(n int) string { return strings.Repeat("[", n/2) + strings.Repeat("]", n/2) },
@@ -60,8 +60,8 @@ func repeat(s string) func(int) string {
 	return func(n int) string { return strings.Repeat(s, n/len(s)+1) }
 }
 
-// Time and memory are linear in the text: a hostile text takes at most some times what plain words of that length take, at the same
-// load of the machine. The limit is about six times what the slowest takes. TREELINE_SOAK tests 5 MB of each.
+// Time and memory are linear in the text: a hostile text takes at most a few times as long as plain words of that length, at the same load
+// of the machine. The limit is about six times that of the slowest text. TREELINE_SOAK tests 5 MB of each.
 func TestHostileTextsTakeLinearTime(t *testing.T) {
 	size := 3 * maxPiece
 	if os.Getenv("TREELINE_SOAK") != "" {
@@ -80,7 +80,7 @@ func TestHostileTextsTakeLinearTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const most = 300
 			s, ratio := text(size), 0.0
-			for range 5 { // the machine may be busy with something else for a moment
+			for range 5 { // the machine may be busy for a moment
 				plain := render(words)
 				if ratio = float64(render(s)) / float64(plain); ratio <= most {
 					break

@@ -11,8 +11,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// link writes a link with the label that write makes. A destination that is not allowed is shown after the label, so that it is
-// seen and cannot be followed.
+// link writes a link; label writes its label. A destination that is not allowed is shown after the label, visible but not clickable.
 func (r *renderer) link(to, title string, label func()) {
 	to = unescape(to)
 	target, ok := address(to)
@@ -38,7 +37,7 @@ func (r *renderer) link(to, title string, label func()) {
 	r.dst.WriteString("</a>")
 }
 
-// autoLink writes a link in angle brackets. One that is not allowed is text, with its brackets: it may be vector<std::string>.
+// autoLink writes a link in angle brackets. A link that is not allowed is text, with its brackets: it may be vector<std::string>.
 func (r *renderer) autoLink(n *ast.AutoLink) {
 	label := string(n.Label(r.source))
 	to := label
@@ -59,11 +58,11 @@ func (r *renderer) anchor(target, label string) {
 	r.dst.WriteString("</a>")
 }
 
-// schemes are those that a link may have.
+// schemes are the allowed schemes of links.
 var schemes = []string{"http://", "https://", "mailto:"}
 
-// address returns a destination as the value of an href attribute, and whether it is allowed. A fragment is not: headings have no
-// ids, and in a page of many texts it would name something else.
+// address returns a destination as the value of an href attribute, and whether it is allowed. A fragment is not: headings have no ids, and
+// in a page of many texts it would refer to something else.
 func address(to string) (string, bool) {
 	for _, s := range schemes {
 		if len(to) > len(s) && strings.EqualFold(to[:len(s)], s) {
@@ -73,7 +72,7 @@ func address(to string) (string, bool) {
 	return "", false
 }
 
-// percent escapes all bytes that a URL may not have, and those that HTML gives a meaning in an attribute.
+// percent escapes all bytes that a URL may not have, and those that have a meaning in HTML attributes.
 func percent(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -90,12 +89,12 @@ func percent(s string) string {
 	return b.String()
 }
 
-// attribute writes a text as the value of an attribute. There are no elements in one: dangerous characters become escapes.
+// attribute writes a text as the value of an attribute. An attribute has no elements, so dangerous characters become escapes.
 func attribute(dst *bytes.Buffer, s string) {
 	Plain(dst, screen.Clean(strings.ReplaceAll(s, "\r\n", "\n")))
 }
 
-// text writes a text of Markdown, with its bare links, and the box of a task for the brackets that it begins with.
+// text writes a text of Markdown, with its bare links, and a box in place of a task's brackets at its beginning.
 func (r *renderer) text(s string) {
 	if r.box != "" && task(s) == r.box {
 		r.dst.WriteString(r.box)
@@ -120,7 +119,7 @@ func (r *renderer) text(s string) {
 	})
 }
 
-// bareLinks takes a text apart into links that stand in it without brackets, and what is around them.
+// bareLinks splits a text into links without brackets and the text around them.
 func bareLinks(s string, use func(part string, link bool)) {
 	done := 0
 	for i := 0; i < len(s); i++ {
@@ -143,7 +142,7 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= utf8.RuneSelf
 }
 
-// bareLink returns the length of the link that a text begins with, or 0. Punctuation at its end belongs to the sentence.
+// bareLink returns the length of the link at the beginning of a text, or 0. Punctuation at its end belongs to the sentence.
 func bareLink(s string) int {
 	prefix := 0
 	for _, p := range []string{"http://", "https://", "www."} {
@@ -175,8 +174,8 @@ func bareLink(s string) int {
 	return 0
 }
 
-// endsLink reports whether a bare link ends before a character: white space, quotes, and the punctuation of scripts that set no
-// space before it.
+// endsLink reports whether a bare link ends before a character: white space, quotes, and the punctuation of scripts that put no space
+// before it.
 func endsLink(c rune) bool {
 	return unicode.IsSpace(c) || screen.Dangerous(c) || c == '<' || c == '>' || c == '"' || c == '`' || c == '\\' || c == '|' ||
 		c == utf8.RuneError || c >= 0x3000 && c <= 0x303f || c >= 0xff00 && c <= 0xffef
@@ -210,7 +209,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// reference resolves one character reference, such as &lt; or &#60;. What is none stays as it is.
+// reference resolves one character reference, such as &lt; or &#60;. Any other text stays as it is.
 func reference(s string) string {
 	if len(s) < 3 || s[len(s)-1] != ';' {
 		return s

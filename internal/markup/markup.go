@@ -1,11 +1,11 @@
-// Package markup turns the texts of sessions into HTML that is safe to put into a page, and into blocks of spans for faces
-// that are no browser (see Blocks).
+// Package markup turns the texts of sessions into HTML that is safe to put into a page, and into blocks of spans for interfaces other than
+// browsers (see Blocks).
 //
-// A session's text is hostile: it may come from a web page that an agent fetched. Whatever the text is, the result has only
-// elements and attributes that this package writes, and they are balanced. It has no script, no style attribute and nothing that
-// a browser loads. Raw HTML is shown as text. Links lead to http, https and mailto; of any other the destination is shown.
-// Definitions of link references, which Markdown hides, are shown too. Control characters and those that change the
-// direction of writing are shown by name. The time is linear in the length of the text.
+// A session's text is hostile: it may come from a web page that an agent fetched. Whatever the text is, the result has only elements and
+// attributes that this package writes, and they are balanced. It has no script, no style attribute and nothing that a browser loads. Raw
+// HTML is shown as text. Links lead to http, https and mailto; for any other the destination is shown. Definitions of link references,
+// which Markdown hides, are shown too. Control characters and those that change the direction of writing are shown by name. The time is
+// linear in the length of the text.
 //
 // The classes, for a style sheet:
 //
@@ -58,18 +58,18 @@ func cutAt(text string, most int) int {
 	return most
 }
 
-// maxPiece limits what is parsed at once. The parser's time and memory are not linear for all inputs, such as blank lines in
-// nested lists, so a longer text is parsed in pieces. A list that is cut is rendered as two.
+// maxPiece limits how much is parsed at once. The parser's time and memory are not linear for all inputs, such as blank lines in nested
+// lists, so a longer text is parsed in pieces. A list that is cut is rendered as two.
 const maxPiece = 64 << 10
 
 // pieces are the parts of a text that are parsed one after the other.
 type pieces struct {
 	rest  string
-	most  int    // bytes of a piece
+	most  int    // size of a piece in bytes
 	fence string // the line that opened the code block in which the last piece ended
 }
 
-// next takes off the next piece. If the last one ended in a fenced code block, it begins with the same fence.
+// next removes and returns the next piece. If the last one ended in a fenced code block, the piece begins with the same fence.
 func (p *pieces) next() string {
 	piece := p.rest
 	if len(piece) > p.most {
@@ -102,7 +102,7 @@ func openFence(text string) string {
 	return f.open
 }
 
-// blankLines are more than a text has for a reason.
+// blankLines are more blank lines than a text has for a reason.
 var blankLines = strings.Repeat("\n", 64)
 
 // squeeze drops repeated blank lines outside of fenced code blocks. The parser looks at each open list for each blank line.

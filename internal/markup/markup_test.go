@@ -103,7 +103,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Many blank lines are dropped outside of code only.
+// Many blank lines are dropped, but only outside code.
 func TestBlankLines(t *testing.T) {
 	many := strings.Repeat("\n", 100)
 	got := html("a"+many+"~~~\nb"+many+"c\n~~~"+many+"d", 0)
@@ -112,7 +112,7 @@ func TestBlankLines(t *testing.T) {
 	}
 }
 
-// A text that is parsed in pieces loses nothing, and a code block goes on in the next piece.
+// A text that is parsed in pieces loses nothing, and a code block continues in the next piece.
 func TestPieces(t *testing.T) {
 	line := "fmt.Println(*p)\n"
 	text := "Before.\n\n```\n" + strings.Repeat(line, 3*maxPiece/len(line)) + "```\n\n*After.*\n"

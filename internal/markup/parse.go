@@ -9,15 +9,15 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Limits keep the parser's time linear and the result shallow. No text that a person reads reaches them; beyond them the
-// characters of Markdown are text.
+// Limits keep the parser's time linear and the result shallow. No text for human readers reaches them; beyond them the characters of
+// Markdown are plain text.
 const (
-	maxDepth      = 16  // quotes and lists in each other
+	maxDepth      = 16  // quotes and lists inside each other
 	maxDelimiters = 200 // in one block: runs of *, _ and ~ that can open or close something
 	maxRun        = 8   // characters of such a run
 	maxBrackets   = 200 // in one block: [
 	maxOpenSpans  = 16  // in one block: runs of ` that nothing closes
-	maxOpenLinks  = 16  // in one block: ]( that no link ends after
+	maxOpenLinks  = 16  // in one block: ]( that no end of a link follows
 )
 
 // markdown is the parser, made when it is first needed. It has no raw HTML, which is text, and no link references.
@@ -61,7 +61,7 @@ func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.No
 	return s.BlockParser.Open(parent, r, pc)
 }
 
-// counts are what was seen in the block whose inlines are being parsed.
+// counts are the numbers of things seen in the block whose inlines are being parsed.
 type counts struct {
 	block                                      ast.Node
 	delimiters, brackets, openSpans, openLinks int
@@ -81,7 +81,7 @@ func countsOf(block ast.Node, pc parser.Context) *counts {
 	return c
 }
 
-// run takes the characters equal to the next one off the reader and returns them as text.
+// run reads the characters equal to the next one and returns them as text.
 func run(r text.Reader) ast.Node {
 	line, segment := r.PeekLine()
 	n := runLength(line)
@@ -96,7 +96,7 @@ func runLength(line []byte) (n int) {
 	return n
 }
 
-// codeSpans limits how often the end of a block is searched in vain for the end of a code span.
+// codeSpans limits how often the rest of a block is searched in vain for the end of a code span.
 type codeSpans struct{ parser.InlineParser }
 
 func (s codeSpans) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
@@ -127,8 +127,8 @@ func (d delimiters) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast
 	return n
 }
 
-// links limits the brackets of a block, since each closing one looks at everything since the opening one, and how often the end
-// of a block is searched in vain for the end of a link.
+// links limits the brackets of a block, since each closing one checks everything since the opening one, and how often the rest of a block
+// is searched in vain for the end of a link.
 type links struct {
 	parser.InlineParser
 	parser.CloseBlocker

@@ -10,11 +10,11 @@ import (
 	"github.com/treeline-dev/treeline/internal/screen"
 )
 
-// Plain writes a text as HTML that shows it and does nothing else. Characters that control a terminal, change the direction of
-// writing or hide text are shown by name in a span of class "ctl", together with the rest of their escape sequence. Newlines and
-// tabs stay as they are, and CR LF is a newline. A byte that is not UTF-8 becomes U+FFFD.
+// Plain writes a text as HTML that shows it and has no other effect. Characters that control a terminal, change the direction of writing or
+// hide text are shown by name in a span of class "ctl", together with the rest of their escape sequence. Newlines and tabs stay as they
+// are, and CR LF is a newline. A byte that is not UTF-8 becomes U+FFFD.
 func Plain(dst *bytes.Buffer, text string) {
-	done := 0 // what was written so far
+	done := 0 // number of bytes written so far
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
 			n := 1
@@ -43,7 +43,7 @@ func Plain(dst *bytes.Buffer, text string) {
 	dst.WriteString(text[done:])
 }
 
-// entities are the characters that HTML gives a meaning. Quotes are among them: a caller may write into an attribute.
+// entities are the characters that have a meaning in HTML. Quotes are among them: a caller may write into an attribute.
 var entities = [utf8.RuneSelf]string{'<': "&lt;", '>': "&gt;", '&': "&amp;", '"': "&#34;", '\'': "&#39;"}
 
 // controls are the names of the control characters.
@@ -70,8 +70,8 @@ func control(dst *bytes.Buffer, text string) int {
 	return named(dst, "‹"+name+"›", text, n)
 }
 
-// named writes the character that text begins with, which has n bytes, by its name. Repetitions are counted, so that a file of
-// zeros does not become much larger. It returns how many bytes were written.
+// named writes the character at the beginning of text, which has n bytes, by its name. Repetitions are counted, so that a file of zeros
+// does not become much larger. It returns how many bytes of text were written.
 func named(dst *bytes.Buffer, name, text string, n int) int {
 	times := 1
 	for strings.HasPrefix(text[times*n:], text[:n]) {
@@ -85,8 +85,8 @@ func named(dst *bytes.Buffer, name, text string, n int) int {
 	return times * n
 }
 
-// sequence returns the length of a control sequence after its escape character: "[", parameters and a letter, as colours have.
-// Any other sequence has length 0: its characters are shown as text. No character of a control sequence needs an entity.
+// sequence returns the length of a control sequence after its escape character: "[", parameters and a letter, as for colours. Any other
+// sequence has length 0: its characters are shown as text. No character of a control sequence needs an entity.
 func sequence(s string) int {
 	if len(s) == 0 || s[0] != '[' {
 		return 0

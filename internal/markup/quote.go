@@ -8,9 +8,9 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Quote returns a text in Markdown as a part of a larger Markdown document, such as an issue. It looks the same and does nothing: raw HTML is
-// shown as text, images become links, links of scripts lead nowhere, @names notify no person, and #numbers refer to no issue. Control
-// characters are shown as escapes. What the text leaves open, such as a fence, is closed at its end. Code stays as it is.
+// Quote returns a text in Markdown as a part of a larger Markdown document, such as an issue. It looks the same but has no effects: raw
+// HTML is shown as text, images become links, script links lead nowhere, @names notify nobody, and #numbers refer to no issue. Control
+// characters are shown as escapes. Open constructs, such as a fence, are closed at its end. Code stays as it is.
 func Quote(s string) string {
 	s = strings.TrimRight(screen.Clean(strings.ReplaceAll(s, "\r\n", "\n")), "\n")
 	var out strings.Builder
@@ -35,7 +35,7 @@ func Quote(s string) string {
 	return out.String()
 }
 
-// closed reports whether a paragraph after the text would be one.
+// closed reports whether a paragraph after the text would be a paragraph.
 func closed(s string) bool {
 	const more = "\n\nq\n"
 	source := []byte(s + more)
@@ -67,10 +67,10 @@ func quotePiece(out *strings.Builder, piece string, from int) {
 	}
 }
 
-// codeIn are the places of code in a text, in order.
+// codeIn returns the places of code in a text, in order.
 func codeIn(s string) (list []text.Segment) {
 	root := markdown().Parse(text.NewReader([]byte(s)))
-	_ = ast.Walk(root, func(n ast.Node, enter bool) (ast.WalkStatus, error) { // it fails only if the function does
+	_ = ast.Walk(root, func(n ast.Node, enter bool) (ast.WalkStatus, error) { // Walk fails only if the function does
 		if !enter {
 			return ast.WalkContinue, nil
 		}
@@ -92,7 +92,7 @@ func codeIn(s string) (list []text.Segment) {
 	return list
 }
 
-// unseen is a space without width: it separates characters that together would mean something.
+// unseen is a zero-width space: it separates characters that together would have a meaning.
 const unseen = "\u200b"
 
 // quoteProse writes text that is not code.
@@ -115,7 +115,7 @@ func quoteProse(out *strings.Builder, s string) {
 	}
 }
 
-// isScript reports whether a text ends in a scheme that a browser runs or shows as a page of its own.
+// isScript reports whether a text ends in a scheme that a browser executes or shows as a page of its own.
 func isScript(s string) bool {
 	start := len(s)
 	for start > 0 && isWord(s[start-1]) {

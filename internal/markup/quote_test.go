@@ -42,7 +42,7 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// FuzzQuote: what follows a quoted text is not part of it.
+// FuzzQuote: text after a quoted text is not part of it.
 func FuzzQuote(f *testing.F) {
 	f.Add("```\nx")
 	f.Add("- a\n  ~~~")

@@ -9,15 +9,15 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// renderer writes the HTML of one text. Every text goes through Plain, and every attribute is made of constants, numbers, or what
-// attribute and address let through.
+// renderer writes the HTML of one text. Every text goes through Plain, and every attribute consists of constants, numbers, or the results
+// of attribute and address.
 type renderer struct {
 	dst    *bytes.Buffer
 	source []byte
-	depth  int    // of inline elements
+	depth  int    // nesting of inline elements
 	inLink bool   // links do not nest
 	inCell bool   // \| is a pipe, in code too
-	box    string // of the task whose text comes next
+	box    string // box of the task whose text comes next
 }
 
 // maxInline limits how deep inline elements nest in the result. Deeper ones are shown without their element.
@@ -62,12 +62,12 @@ func (r *renderer) block(n ast.Node) {
 		r.code(n.Lines(), "")
 	case *table:
 		r.table(n)
-	default: // no other block is parsed; if one were, nothing of it would be lost
+	default: // no other block is parsed; if one were, its text would still be shown
 		r.inlines(n)
 	}
 }
 
-// wrap writes an element with the content that write makes of a node.
+// wrap writes an element; write makes its content from a node.
 func (r *renderer) wrap(tag string, n ast.Node, write func(ast.Node), after string) {
 	r.dst.WriteString("<" + tag + ">")
 	write(n)
@@ -106,7 +106,7 @@ func (r *renderer) item(n ast.Node) {
 	r.dst.WriteString("</li>\n")
 }
 
-// task returns the box that a line begins with, or "".
+// task returns the box at the beginning of a line, or "".
 func task(line string) string {
 	if len(line) < 4 || line[0] != '[' || line[2] != ']' || line[3] != ' ' {
 		return ""
@@ -225,7 +225,7 @@ func (r *renderer) inline(n ast.Node) {
 	r.depth--
 }
 
-// spanText is the text of a code span. Its newlines are spaces.
+// spanText returns the text of a code span. Its newlines become spaces.
 func spanText(n ast.Node, source []byte, inCell bool) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {

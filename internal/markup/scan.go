@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// scanCode takes code apart into comments, strings, numbers, names and operators. Each step writes what it looked at, so the
-// time is linear. A token that is not finished ends with the code.
+// scanCode splits code into comments, strings, numbers, names and operators. Each step writes what it has read, so the time is linear. An
+// unfinished token ends with the code.
 func scanCode(p *pen, l *language, s string) {
 	for i := 0; i < len(s); {
 		class, n := l.token(s, i)
@@ -50,7 +50,7 @@ func (l *language) token(s string, i int) (class string, n int) {
 		}
 		return operator, n
 	}
-	for n = 1; n < len(rest); n++ { // with the white space after it
+	for n = 1; n < len(rest); n++ { // including the white space after it
 		if c := rest[n]; c != ' ' && c != '\t' && c != '\n' {
 			break
 		}
@@ -61,7 +61,7 @@ func (l *language) token(s string, i int) (class string, n int) {
 	return "", n
 }
 
-// comment returns the length of the comment that s begins with.
+// comment returns the length of the comment at the beginning of s.
 func (l *language) comment(s string) int {
 	for _, open := range l.line {
 		if strings.HasPrefix(s, open) {
@@ -81,7 +81,7 @@ func (l *language) metadata(s string, i int) int {
 		return 0
 	}
 	switch l.meta {
-	case "#": // of C: first on its line, and on while lines end in a backslash
+	case "#": // in C: first on its line, and continued while lines end in a backslash
 		if strings.TrimSpace(s[strings.LastIndexByte(s[:i], '\n')+1:i]) != "" {
 			return 0
 		}
@@ -90,7 +90,7 @@ func (l *language) metadata(s string, i int) int {
 			n += 1 + lineLength(rest[n+1:])
 		}
 		return n
-	case "#[": // of Rust
+	case "#[": // in Rust
 		return upTo(rest, 2, "]")
 	}
 	n := 1
@@ -103,7 +103,7 @@ func (l *language) metadata(s string, i int) int {
 	return n
 }
 
-// quoted returns the length of the string that s begins with.
+// quoted returns the length of the string at the beginning of s.
 func (l *language) quoted(s string) int {
 	for _, q := range l.quotes {
 		if !strings.HasPrefix(s, q.open) {
@@ -117,7 +117,7 @@ func (l *language) quoted(s string) int {
 	return 0
 }
 
-// length returns the length of a string with this quote. It ends with the line if it may not go on in the next one.
+// length returns the length of a string with this quote. It ends with the line if it may not continue in the next one.
 func (q quote) length(s string) int {
 	for i := len(q.open); i < len(s); i++ {
 		switch c := s[i]; {
@@ -132,7 +132,7 @@ func (q quote) length(s string) int {
 	return len(s)
 }
 
-// isChar tells a character ('a', '\n') from a lifetime of Rust ('a).
+// isChar distinguishes a character ('a', '\n') from a lifetime of Rust ('a).
 func isChar(s string) bool {
 	if strings.HasPrefix(s, `'\`) {
 		return true
@@ -149,7 +149,7 @@ func (l *language) begins(s string) bool {
 	return unicode.IsLetter(r)
 }
 
-// nameLength returns the length of the name that s begins with, at least 1.
+// nameLength returns the length of the name at the beginning of s, at least 1.
 func (l *language) nameLength(s string) int {
 	for i, r := range s {
 		ok := r < utf8.RuneSelf && (isWord(byte(r)) || strings.IndexByte(l.word, byte(r)) >= 0) || r >= utf8.RuneSelf && unicode.IsLetter(r)

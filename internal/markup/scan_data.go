@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// scanDiff gives each line its class.
+// scanDiff writes each line with its class.
 func scanDiff(p *pen, _ *language, s string) {
 	for line := range strings.Lines(s) {
 		text := strings.TrimSuffix(line, "\n")
@@ -14,7 +14,7 @@ func scanDiff(p *pen, _ *language, s string) {
 	}
 }
 
-// diffHeads begin the lines of a diff that are about the file.
+// diffHeads are prefixes of the lines of a diff that describe the file.
 var diffHeads = []string{"+++ ", "--- ", "@@", "*** ", "diff ", "index ", "new file ", "deleted file ", "rename ", "similarity ",
 	"old mode ", "new mode ", `\ No newline`}
 
@@ -33,7 +33,7 @@ func diffClass(line string) string {
 	return ""
 }
 
-// scanJSON is scanCode with keys told from strings.
+// scanJSON is scanCode that distinguishes keys from strings.
 func scanJSON(p *pen, l *language, s string) {
 	for i := 0; i < len(s); {
 		class, n := l.token(s, i)
@@ -50,7 +50,7 @@ func scanJSON(p *pen, l *language, s string) {
 
 // scanYAML works line by line: indentation and dashes, a key, a value, a comment. Block scalars are plain.
 func scanYAML(p *pen, l *language, s string) {
-	block := -1 // the indentation of the key whose block scalar this is
+	block := -1 // the indentation of the key of the current block scalar
 	for line := range strings.Lines(s) {
 		body := strings.TrimLeft(line, " ")
 		indent := len(line) - len(body)
@@ -124,7 +124,7 @@ func yamlValue(p *pen, l *language, s string) {
 	p.write("", rest[len(text):])
 }
 
-// scanShell tells comments, which follow white space, from the # of ${#x}, and knows variables.
+// scanShell distinguishes comments, which follow white space, from the # of ${#x}, and recognises variables.
 func scanShell(p *pen, l *language, s string) {
 	first := true // the next word is a command
 	for i := 0; i < len(s); {

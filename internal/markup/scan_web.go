@@ -2,7 +2,7 @@ package markup
 
 import "strings"
 
-// scanHTML takes HTML and XML apart. What is inside of script and style elements is code of its own.
+// scanHTML splits HTML and XML into tokens. The content of script and style elements is code of its own.
 func scanHTML(p *pen, l *language, s string) {
 	for s != "" {
 		i := strings.IndexByte(s, '<')
@@ -36,7 +36,7 @@ func scanHTML(p *pen, l *language, s string) {
 	}
 }
 
-// htmlTag writes the tag that s begins with and returns its name, if it opens an element, and its length.
+// htmlTag writes the tag at the beginning of s and returns its name, if it opens an element, and its length.
 func htmlTag(p *pen, s string) (tag string, n int) {
 	n = 1
 	if strings.HasPrefix(s, "</") {
@@ -82,13 +82,13 @@ func htmlTag(p *pen, s string) (tag string, n int) {
 	return tag, n
 }
 
-// isTagName reports whether a character may be in the name of a tag or an attribute, or in a value without quotes. The bytes of a
-// character outside of ASCII stay together.
+// isTagName reports whether a character may be in the name of a tag or an attribute, or in a value without quotes. The bytes of a non-ASCII
+// character stay together.
 func isTagName(c byte) bool {
 	return isWord(c) || strings.IndexByte("-:.@#", c) >= 0
 }
 
-// scanCSS tells properties from selectors by the braces.
+// scanCSS distinguishes properties from selectors by the braces.
 func scanCSS(p *pen, l *language, s string) {
 	depth := 0
 	for i := 0; i < len(s); {

@@ -8,7 +8,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// tables makes a table of a paragraph that has a line of dashes and pipes after a line with as many cells.
+// tables turns a paragraph into a table if it has a line of dashes and pipes after a line with as many cells.
 type tables struct{}
 
 // maxColumns limits the columns of a table.
@@ -66,8 +66,8 @@ func (tables) Transform(node *ast.Paragraph, r text.Reader, _ parser.Context) {
 	}
 }
 
-// newRow makes a row. Cells beyond the columns of the table are dropped by the format; here they are shown. Missing ones are
-// not added: a table could become much larger than its text.
+// newRow makes a row. The format drops cells beyond the columns of the table; here they are shown. Missing ones are not added: a table
+// could become much larger than its text.
 func newRow(cells []text.Segment, aligns []string) *tableRow {
 	row := &tableRow{}
 	for i, s := range cells {
@@ -75,7 +75,7 @@ func newRow(cells []text.Segment, aligns []string) *tableRow {
 		if i < len(aligns) {
 			c.align = aligns[i]
 		}
-		if !s.IsEmpty() { // the parser reads no empty lines
+		if !s.IsEmpty() { // the parser skips empty lines
 			c.Lines().Append(s)
 		}
 		row.AppendChild(row, c)
@@ -83,7 +83,7 @@ func newRow(cells []text.Segment, aligns []string) *tableRow {
 	return row
 }
 
-// cells splits a line at the pipes that have no backslash before them. What follows the last column allowed is one cell.
+// cells splits a line at the pipes that have no backslash before them. The rest after the last allowed column is one cell.
 func cells(line text.Segment, source []byte) []text.Segment {
 	line = line.TrimLeftSpace(source)
 	line = line.TrimRightSpace(source)

@@ -8,15 +8,15 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Words is a text in Markdown without its signs, on one line: what a list calls a message by. At most the first most bytes
-// are read.
+// Words returns a text in Markdown without its signs, on one line, as the name of a message in lists. It reads at most the first most
+// bytes.
 func Words(markup string, most int) string {
 	if len(markup) > most {
 		markup = markup[:cutAt(markup, most)]
 	}
 	source := []byte(markup)
 	var b strings.Builder
-	_ = ast.Walk(markdown().Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function has no error
+	_ = ast.Walk(markdown().Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function returns no error
 		if !entering {
 			return ast.WalkContinue, nil
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// About is what the head and the foot of each page say.
+// About is the text of the head and the foot of each page.
 type About struct {
 	Version string
 	Date    time.Time
@@ -34,10 +34,10 @@ func Write(dir string, cmd *cobra.Command, about About) error {
 	return nil
 }
 
-// name is that of the page: treeline-run-show.
+// name returns the name of the page: treeline-run-show.
 func name(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// listed are the commands below one that people may use.
+// listed returns the commands below one that are not hidden.
 func listed(cmd *cobra.Command) (list []*cobra.Command) {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
@@ -47,7 +47,7 @@ func listed(cmd *cobra.Command) (list []*cobra.Command) {
 	return list
 }
 
-// Page is the page of one command.
+// Page returns the page of one command.
 func Page(cmd *cobra.Command, about About) []byte {
 	cmd.InitDefaultHelpFlag()
 	p := &page{}
@@ -75,7 +75,7 @@ func Page(cmd *cobra.Command, about About) []byte {
 // page is a page that is written from top to bottom.
 type page struct{ bytes.Buffer }
 
-// line writes text that is escaped already. A line that begins like a macro must not be one.
+// line writes text that is escaped already. It protects a line that begins like a macro.
 func (p *page) line(text string) {
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
 		text = `\&` + text
@@ -126,7 +126,7 @@ func (p *page) text(text string) {
 	}
 }
 
-// synopsis has bold words of the command line and the rest as it is used.
+// synopsis writes the words of the command line in bold, and the rest as in its usage.
 func (p *page) synopsis(cmd *cobra.Command) {
 	own := len(strings.Fields(cmd.CommandPath()))
 	words := strings.Fields(cmd.UseLine())
@@ -137,7 +137,7 @@ func (p *page) synopsis(cmd *cobra.Command) {
 	}
 }
 
-// commands lists those below cmd, in the groups of its help.
+// commands lists the commands below cmd, in the groups of its help.
 func (p *page) commands(cmd *cobra.Command) {
 	all := listed(cmd)
 	if len(all) == 0 {
@@ -160,7 +160,7 @@ func (p *page) commands(cmd *cobra.Command) {
 	print("")
 }
 
-// flags is a section with an item for each flag.
+// flags writes a section with an item for each flag.
 func (p *page) flags(title string, flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
 		return
@@ -187,7 +187,7 @@ func (p *page) flags(title string, flags *pflag.FlagSet) {
 	})
 }
 
-// exits is on the page of the program alone.
+// exits writes the exit codes, only on the page of the program.
 func (p *page) exits() {
 	p.section("Exit status")
 	for _, e := range [][2]string{
@@ -199,7 +199,7 @@ func (p *page) exits() {
 	}
 }
 
-// also names the pages around this one.
+// also writes the names of related pages.
 func (p *page) also(cmd *cobra.Command) {
 	if !cmd.HasParent() {
 		return // its commands are listed above

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// TestPage has one of everything that a page can hold.
+// TestPage writes a page with one of everything.
 func TestPage(t *testing.T) {
 	root := &cobra.Command{Use: "tool", Short: "Works", RunE: func(*cobra.Command, []string) error { return nil }}
 	root.PersistentFlags().String("color", "auto", "use colours: `WHEN` auto or never")

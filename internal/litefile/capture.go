@@ -11,27 +11,26 @@ import (
 	"github.com/treeline-dev/treeline/internal/spill"
 )
 
-// capture copies a database while its program writes and moves pages into it all the time. Pages of the file are copied one after
-// the other, whatever state each of them has. All frames that the log gets meanwhile are kept. Every page that the program
-// changed in the file is in one of them, so the last commit that was kept, laid over the copy, is the database after that
-// commit. This is how other databases are backed up while they run.
+// capture copies a database while its program writes and moves pages into it all the time. It copies the pages of the file one after the
+// other, whatever their state, and keeps all frames that the log gets meanwhile. Every page that the program changed in the file is in one
+// of these frames, so the last kept commit, overlaid on the copy, is the database after that commit. Online backups work in this way, too.
 //
-// It fails with errOvertaken if frames were overwritten, or the log was removed, before they were kept. A log begins anew only after the program has moved it into
-// the file, usually after 1000 frames; here it is looked at with each piece of the copy.
+// It fails with errOvertaken if frames were overwritten, or the log was removed, before they were kept. A log is restarted only after the
+// program has moved it into the file, usually after 1000 frames; here it is checked after each piece of the copy.
 type capture struct {
 	log   *os.File
 	wal   wal // of the run that is followed
 	base  spill.Bytes
-	redo  spill.Bytes // pages of frames
+	redo  spill.Bytes // pages of the kept frames
 	pages map[uint32]int64
 }
 
 var errOvertaken = errors.New("the log was overwritten before it was read")
 
-// piece is how much of the file is copied between two looks at the log.
+// piece is how much of the file is copied between two checks of the log.
 const piece = 512 << 10
 
-// capture gives a Snapshot that no program changes, nil if the log has not begun.
+// capture returns a Snapshot that no program changes, nil if the log has not begun.
 func (f *Followed) capture(ctx context.Context) (*Snapshot, error) {
 	c := &capture{log: f.log, pages: map[uint32]int64{}}
 	if c.wal.begin(c.log, f.pageSize); c.wal.salts == [8]byte{} {
@@ -51,8 +50,8 @@ func (f *Followed) capture(ctx context.Context) (*Snapshot, error) {
 	return snap, nil
 }
 
-// unreplaced fails if the files that are open are not those of the database any more: the last program that closes it removes the log, and the
-// next one makes another.
+// unreplaced fails if the open files are no longer those of the database: the last program that closes it removes the log, and the next one
+// makes another.
 func (f *Followed) unreplaced() error {
 	for path, file := range map[string]*os.File{f.path: f.file, f.path + "-wal": f.log} {
 		now, err := os.Stat(path)
@@ -74,7 +73,7 @@ func (c *capture) run(ctx context.Context, file *os.File, pageSize int) (*Snapsh
 	if err := c.follow(); err != nil {
 		return nil, err
 	}
-	// Pages that the file gets from now on are in frames that are followed.
+	// Pages that are moved into the file from now on are in frames that are followed.
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ func (c *capture) run(ctx context.Context, file *os.File, pageSize int) (*Snapsh
 	return &Snapshot{file: &c.base, log: &c.redo, pageSize: pageSize, pages: c.pages, count: count}, nil
 }
 
-// follow keeps what was committed since, also if the log was begun anew since.
+// follow keeps what was committed since, even if the log was restarted.
 func (c *capture) follow() error {
 	for {
 		from := c.wal.frames
@@ -131,7 +130,7 @@ func (c *capture) follow() error {
 	}
 }
 
-// keep copies the pages of the transactions that the run has got.
+// keep copies the pages of the run's new transactions.
 func (c *capture) keep() error {
 	wrote, err := c.wal.extend(c.log)
 	if err != nil {
@@ -150,5 +149,5 @@ func (c *capture) keep() error {
 	return nil
 }
 
-// Close gives up the copy.
+// Close discards the copy.
 func (c *capture) Close() error { return errors.Join(c.base.Close(), c.redo.Close()) }

@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { killtest.Main(m, restless) }
 
-// restless is a program that never pauses: each transaction changes a word anywhere in the database, and adds one. It says so once its log was
-// begun anew.
+// restless is a program that never pauses: each transaction changes a word anywhere in the database, and adds one. It prints a line once
+// its log was restarted.
 func restless(path string) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(NORMAL)")
 	if err != nil {
@@ -76,7 +76,7 @@ func TestRestless(t *testing.T) {
 			if err := db.QueryRow(`SELECT n FROM counts`).Scan(&counted); err != nil {
 				return err
 			}
-			calls++                            // those that fail before this take no time, so there may be many
+			calls++                            // earlier failures take no time, so there may be many calls
 			time.Sleep(120 * time.Millisecond) // long enough for a change of every page that is read later
 			var check string
 			err = db.QueryRow(`SELECT count(*), (SELECT integrity_check FROM pragma_integrity_check) FROM words`).Scan(&words, &check)

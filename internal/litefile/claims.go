@@ -21,11 +21,11 @@ type claims struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	files   map[fileID]claim
-	// late are files that are closed when no connection writes to them any more.
+	// late are files to close when no connection writes to them any more.
 	late map[fileID][]*os.File
 }
 
-// claim is how a database is used. The map has no zero claims.
+// claim is the use of a database. The map has no zero claims.
 type claim struct {
 	writers, waiting int
 	copying          bool

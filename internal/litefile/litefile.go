@@ -31,7 +31,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// Kind says what an open database reads, and so what a change of the file means.
+// Kind is what an open database reads. It decides what a change of the file means.
 type Kind int
 
 // The kinds.
@@ -47,7 +47,7 @@ const (
 // DB is an open database. It must be closed.
 type DB struct {
 	*sql.DB
-	// Kind says what it reads.
+	// Kind is what the database reads.
 	Kind Kind
 
 	keepLog bool // see KeepLog
@@ -75,8 +75,8 @@ func (d *DB) Close() error {
 // database while it moves the log into it, and some programs do not wait for that.
 func (d *DB) KeepLog() { d.keepLog = true }
 
-// settle moves the log into the database without locking it, and makes SQLite keep the file. It is best effort: without it
-// SQLite closes the database as usual.
+// settle moves the log into the database without locking it, and makes SQLite keep the log file. It is best effort: if it fails, SQLite
+// closes the database as usual.
 func (d *DB) settle() {
 	ctx := context.Background()
 	d.SetMaxIdleConns(1) // closes all other connections
@@ -96,7 +96,7 @@ func (d *DB) settle() {
 	})
 }
 
-// Writing says how a database is written.
+// Writing are the settings of a database that is opened for writing.
 type Writing struct {
 	// Busy is how long to wait for other writers.
 	Busy time.Duration
@@ -139,12 +139,12 @@ func Write(fsys durable.FS, path string, w Writing) (*DB, error) {
 	return db, nil
 }
 
-// checkBeside refuses a database whose journal is a link, or has a second name: SQLite would write to where it leads. The
-// name under which a crash left it while the database was moved aside does not count.
+// checkBeside refuses a database whose journal is a link, or has a second name: SQLite would write to the target. It does not count the
+// name under which a crash left the journal while the database was moved aside.
 func checkBeside(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil // opening it says why
+		return nil // the open returns the reason
 	}
 	for _, suffix := range Suffixes() {
 		if suffix == "" {
@@ -162,10 +162,10 @@ func checkBeside(path string) error {
 	return nil
 }
 
-// Aside begins what is added to the name of a damaged database that is moved aside.
+// Aside is the beginning of the suffix that the name of a damaged database gets when it is moved aside.
 const Aside = ".corrupt-"
 
-// movedAside counts the names beside a database that its journal got when it was moved aside.
+// movedAside counts the names that a journal got when its database was moved aside.
 func movedAside(path, suffix string, journal fs.FileInfo) (names int) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

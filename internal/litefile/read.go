@@ -86,7 +86,7 @@ func Pause(ctx context.Context, try int) error {
 	return durable.Wait(ctx, time.Duration(min(try+1, 10))*time.Millisecond)
 }
 
-// Reading says how a database is read.
+// Reading are the settings of a database that is opened for reading.
 type Reading struct {
 	// Copy forces a copy, for a caller that changes it.
 	Copy bool

@@ -16,12 +16,12 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// Followed is a database of another program that is read again and again, without a trace. It is opened for
-// reading alone, takes no lock and creates no file beside it. What the program committed to its write-ahead log is laid over the file
-// in memory. A change costs as much as it wrote, however large the database is. Only if the program moves pages into the file faster than
-// they are read, a copy is read; see capture.
+// Followed is a database of another program that is read again and again, without a trace. It is opened for reading only, takes no lock and
+// creates no file beside it. What the program committed to its write-ahead log is overlaid on the file in memory. The cost of a change is
+// proportional to what it wrote, however large the database is. Only if the program moves pages into the file faster than they are read, a
+// copy is read; see capture.
 //
-// It is for one goroutine at a time.
+// It is not safe for concurrent use.
 type Followed struct {
 	path string
 	fsys durable.FS
@@ -30,27 +30,26 @@ type Followed struct {
 	file     *os.File
 	log      *os.File // nil: there is none
 	pageSize int
-	logged   bool // the database has a log, which may not exist now
+	logged   bool // the database has a log, which may not exist at the moment
 	wal      wal
 	now      *Snapshot
-	base     *Snapshot // the last one that Read succeeded with, nil if it cannot be compared with
-	wrote    []uint32  // pages written since
+	base     *Snapshot // the last one for which Read succeeded, nil if it cannot be compared with
+	wrote    []uint32  // pages written since base
 }
 
-// Follow gives the Followed of a database, which need not exist.
+// Follow returns a Followed for a database, which need not exist.
 func Follow(fsys durable.FS, path string) *Followed { return &Followed{path: path, fsys: fsys} }
 
 // Snapshot is a database after one of its transactions. It can be used until the next call of Followed.Read.
 type Snapshot struct {
-	// Wrote are the pages that were written since Before, the Snapshot of the last successful Read. Before is nil if that is
-	// not known.
+	// Wrote are the pages that were written since Before, the Snapshot of the last successful Read. Before is nil if they are unknown.
 	Wrote  []uint32
 	Before *Snapshot
 
 	file, log io.ReaderAt // log is nil if there is none
 	pageSize  int
 	pages     map[uint32]int64
-	count     uint32 // pages
+	count     uint32 // number of pages
 	start     Stamp
 	salts     [8]byte
 	copied    *DB      // a copy that is read instead
@@ -62,9 +61,9 @@ type Snapshot struct {
 	err  error
 }
 
-// Read calls f with the database as it is now. If the program moved pages from its log into the database meanwhile, it
-// calls f again: what f read before does not count. If that takes long, it calls f once more, with a copy. The Snapshot is the one
-// of the last successful Read if nothing was committed since. It fails with fs.ErrNotExist if there is no database. An empty file has no page: the Snapshot is nil.
+// Read calls read with the database as it is now. If the program moved pages from its log into the database meanwhile, it calls read again:
+// what read saw before does not count. If that takes too long, it calls read once more, with a copy. If nothing was committed since, the Snapshot is
+// that of the last successful Read. It fails with fs.ErrNotExist if there is no database. An empty file has no page: the Snapshot is nil.
 func (f *Followed) Read(ctx context.Context, read func(*Snapshot) error) error {
 	const tries = 1000
 	begun := time.Now()
@@ -109,13 +108,13 @@ func (f *Followed) Read(ctx context.Context, read func(*Snapshot) error) error {
 	return fmt.Errorf("%s: %w", f.path, ErrRestless)
 }
 
-// Close lets go of the files.
+// Close closes the files.
 func (f *Followed) Close() error {
 	f.drop()
 	return nil
 }
 
-// patience is how long a read is repeated before it gets a copy.
+// patience is how long a read is repeated before it uses a copy.
 const patience = 100 * time.Millisecond
 
 // racy is how long after a write to the database a further write might not show in its time.
@@ -127,7 +126,7 @@ func (s *Snapshot) recent() bool {
 	return s.copied == nil && s.kept == nil && age >= 0 && age < int64(racy)
 }
 
-// look gives the database as it is now.
+// look returns the database as it is now.
 func (f *Followed) look() (*Snapshot, error) {
 	stamp, err := StampOf(f.fsys, f.path)
 	if err != nil {
@@ -167,7 +166,7 @@ func (f *Followed) followLog(stamp Stamp) (err error) {
 	return err
 }
 
-// same reports whether all that was read is still there, so that only what the log has got since is new. Pages that were moved
+// same reports whether everything that was read is still there, so that only what was added to the log since is new. Pages that were moved
 // from the log into the database do not matter: they are still read from the log.
 func (f *Followed) same(stamp Stamp) bool {
 	if !stamp.DB.SameFile(f.stamp.DB) || f.log == nil && stamp.DB != f.stamp.DB {
@@ -176,7 +175,7 @@ func (f *Followed) same(stamp Stamp) bool {
 	if f.log == nil || f.wal.salts == [8]byte{} {
 		return stamp == f.stamp
 	}
-	// A stamp does not tell: a log that was removed and made anew may have the number of an earlier one.
+	// A stamp does not show this: a log that was removed and made anew may have the inode of an earlier one.
 	salt, ok := salts(f.log)
 	return ok && salt == f.wal.salts && f.unreplaced() == nil
 }
@@ -222,7 +221,7 @@ func (f *Followed) begin(stamp Stamp) (_ *Snapshot, err error) {
 // ErrNotDatabase is the error for a file that is not a database.
 var ErrNotDatabase = errors.New("it is not a SQLite database")
 
-// grow adds what was committed since.
+// grow adds the transactions that were committed since.
 func (f *Followed) grow(stamp Stamp) (*Snapshot, error) {
 	f.stamp = stamp
 	if f.log == nil {
@@ -244,7 +243,7 @@ func (f *Followed) grow(stamp Stamp) (*Snapshot, error) {
 	return f.now, nil
 }
 
-// renew replaces the snapshot: SQLite may have kept pages of another moment.
+// renew replaces the snapshot: SQLite may have cached pages of another moment.
 func (f *Followed) renew() {
 	f.now.close()
 	if f.now.copied != nil {
@@ -281,8 +280,8 @@ func (f *Followed) copy(stamp Stamp) (*Snapshot, error) {
 	return s, nil
 }
 
-// stands reports whether what was read through a snapshot is of one moment: no page was moved from the log into the database,
-// and the log was not begun anew.
+// stands reports whether everything that was read through a snapshot is of one moment: no page was moved from the log into the database,
+// and the log was not restarted.
 func (f *Followed) stands(s *Snapshot) bool {
 	if s.kept != nil {
 		return true
@@ -295,7 +294,7 @@ func (f *Followed) stands(s *Snapshot) bool {
 		return now == s.start
 	}
 	if s.log == nil {
-		return true // a log that came since has not changed the database yet
+		return true // a new log has not changed the database yet
 	}
 	salt, ok := salts(s.log)
 	return salt == s.salts || !ok && s.salts == [8]byte{}

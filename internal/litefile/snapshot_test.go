@@ -18,7 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// seen is what a followed database holds, by a query and by a scan.
+// seen returns what a followed database holds, read by a query and by a scan.
 func seen(t *testing.T, f *Followed) (words []string) {
 	t.Helper()
 	err := f.Read(t.Context(), func(s *Snapshot) error {
@@ -70,8 +70,8 @@ func seen(t *testing.T, f *Followed) (words []string) {
 	return words
 }
 
-// What a program commits is seen, with and without a log, also after the log was moved into the database; what it did not commit
-// is not. Nothing beside the database changes.
+// Committed data is seen, with and without a log, also after the log was moved into the database; uncommitted data is not. Nothing beside
+// the database changes.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{512, 65536} {
@@ -130,7 +130,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// The pages that a transaction wrote are known, and what was on them before.
+// The pages that a transaction wrote are known, and their earlier content.
 func TestFollowWrote(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
@@ -164,7 +164,7 @@ func TestFollowWrote(t *testing.T) {
 	}
 }
 
-// A rollback journal that a crash left is played back in a copy. What is not a database is said to be none.
+// A rollback journal that a crash left is played back in a copy. A file that is not a database is reported as such.
 func TestFollowOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -249,8 +249,7 @@ func TestScanDamaged(t *testing.T) {
 	}
 }
 
-// A tree whose pages have the same page below them many times is damaged. It is not walked to its end, which a few pages can put off for
-// years.
+// A tree in which the same page occurs many times is damaged. The walk ends early; a few pages could otherwise make it last for years.
 func TestScanShared(t *testing.T) {
 	t.Parallel()
 	const pageSize, levels = 512, 8

@@ -88,7 +88,7 @@ func TestSteadyGivesUp(t *testing.T) {
 	})
 }
 
-// Several may write at once. A copier is alone, and goes before later writers.
+// Several connections may write at once. A copier runs alone, and goes before later writers.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

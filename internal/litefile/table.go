@@ -17,9 +17,9 @@ const (
 
 var errDamaged = errors.New("the database is damaged")
 
-// Table calls visit with each row of the table whose tree begins at a page, in the order of row ids. It reads what visit asks
-// for and, of long rows, nothing more but where their pages are. The Row is valid until visit returns. The error is
-// errors.ErrUnsupported for a database that is read from a copy, or whose texts are not UTF-8.
+// Table calls visit with each row of the table whose tree begins at page root, in the order of row ids. It reads only what visit asks for
+// and, for long rows, where their other pages are. The Row is valid until visit returns. The error is errors.ErrUnsupported for a database
+// that is read from a copy, or whose texts are not UTF-8.
 func (s *Snapshot) Table(root uint32, visit func(*Row) error) error {
 	if text, err := s.utf8(); err != nil || !text {
 		return errors.Join(err, errors.ErrUnsupported)
@@ -51,8 +51,8 @@ func (s *Snapshot) tree(page uint32, depth int, r *Row, visit func(*Row) error) 
 	return nil
 }
 
-// LeafRows calls visit with each row on a page, if it is a leaf of a table. What looks like one and is not gives rows that do
-// not exist; visit must bear them.
+// LeafRows calls visit with each row on a page, if it is a leaf of a table. A page that only looks like one yields rows that do not exist;
+// visit must tolerate them.
 func (s *Snapshot) LeafRows(page uint32, visit func(*Row)) {
 	if page == 0 || page > s.count || s.copied != nil {
 		return
@@ -74,8 +74,8 @@ func (s *Snapshot) IsLeaf(page uint32) bool {
 	return err == nil && kind[0] == leafPage
 }
 
-// RowsOn calls visit with each row on those of some pages that are leaves of the table whose tree begins at root. The pages are sorted. It
-// reads the inner pages of the tree, which are few.
+// RowsOn calls visit with each row on those of the given pages that are leaves of the table whose tree begins at root. The pages must be
+// sorted. It reads the inner pages of the tree, which are few.
 func (s *Snapshot) RowsOn(root uint32, pages []uint32, visit func(*Row) error) error {
 	r := &Row{s: s}
 	return s.leaves(root, deepest, func(leaf uint32) error {
@@ -93,7 +93,8 @@ func (s *Snapshot) RowsOn(root uint32, pages []uint32, visit func(*Row) error) e
 	})
 }
 
-// leaves calls visit with the numbers of the leaves of a tree. All leaves are at the same depth, so that one of several tells of the others.
+// leaves calls visit with the numbers of the leaves of a tree. All leaves are at the same depth, so one of several siblings shows whether
+// the others are leaves.
 func (s *Snapshot) leaves(page uint32, depth int, visit func(uint32) error) error {
 	b, err := s.page(page)
 	if err != nil {
@@ -140,7 +141,7 @@ func children(b []byte, head int) (list []uint32, ok bool) {
 	return append(list, binary.BigEndian.Uint32(b[head+8:])), true
 }
 
-// pageHead is where the header of a page begins: the first one begins with that of the file.
+// pageHead returns where the header of a page begins: on the first page it follows the header of the file.
 func pageHead(page uint32) int {
 	if page == 1 {
 		return 100
@@ -154,7 +155,7 @@ func (s *Snapshot) page(page uint32) ([]byte, error) {
 	return s.pageIn(&room, page)
 }
 
-// pageIn is page with memory that is used again.
+// pageIn is page with reused memory.
 func (s *Snapshot) pageIn(room *[]byte, page uint32) ([]byte, error) {
 	if page == 0 || page > s.count {
 		return nil, fmt.Errorf("page %d: %w", page, errDamaged)
@@ -183,7 +184,7 @@ func (s *Snapshot) utf8() (bool, error) {
 	return binary.BigEndian.Uint32(encoding[:]) <= 1, err
 }
 
-// usable is how many bytes of a page hold content.
+// usable returns how many bytes of a page hold content.
 func (s *Snapshot) usable() (int, error) {
 	var reserved [1]byte
 	_, err := s.ReadAt(reserved[:], 20)
@@ -198,19 +199,19 @@ type Row struct {
 	s        *Snapshot
 	size     int      // of the payload
 	local    []byte   // its beginning, which is on the page
-	overflow uint32   // the page with the rest
-	chain    []uint32 // pages with the rest that were found
-	aheadAt  int      // where ahead is in the payload
-	ahead    []byte   // what was read of the rest last
+	overflow uint32   // first page with the rest
+	chain    []uint32 // known pages with the rest
+	aheadAt  int      // position of ahead in the payload
+	ahead    []byte   // the part of the rest that was read last
 	columns  []column
 	room     int    // usable bytes of a page
-	visited  uint32 // pages of the tree so far; more than the database has means that some are in it twice
+	visited  uint32 // pages of the tree so far; more than the database has means that some were visited twice
 	pages    [deepest][]byte
 }
 
 type column struct {
 	typ uint64
-	at  int // in the payload
+	at  int // position in the payload
 	len int
 }
 
@@ -247,7 +248,7 @@ func (r *Row) parse(cell []byte) bool {
 	cell = cell[n+k:]
 	r.ID, r.size, r.chain, r.ahead, r.overflow = int64(id), int(size), r.chain[:0], nil, 0
 	local := r.size
-	// What a page keeps of a long payload, as the file format says.
+	// The part of a long payload that is on the page, according to the file format.
 	if most := r.room - 35; local > most {
 		least := (r.room-12)*32/255 - 23
 		if local = least + (r.size-least)%(r.room-4); local > most {
@@ -280,7 +281,7 @@ func (r *Row) parse(cell []byte) bool {
 	return at <= r.size
 }
 
-// varint reads a number of SQLite's; n is 0 if it is cut off.
+// varint reads a varint of SQLite; n is 0 if it is cut off.
 func varint(b []byte) (v uint64, n int) {
 	for n = range min(len(b), 9) {
 		if n == 8 {
@@ -294,7 +295,7 @@ func varint(b []byte) (v uint64, n int) {
 	return 0, 0
 }
 
-// typeLen is how many bytes a value of a type takes.
+// typeLen returns how many bytes a value of a type takes.
 func typeLen(typ uint64) int {
 	switch {
 	case typ >= 12 && typ < 1<<32:
@@ -321,10 +322,10 @@ const (
 	Blob
 )
 
-// Columns is how many columns the row has. A column that was added to the table later may be missing.
+// Columns returns how many columns the row has. A column that was added to the table later may be missing.
 func (r *Row) Columns() int { return len(r.columns) }
 
-// Len gives the kind of a value and, of a text or blob, its length in bytes. It reads nothing.
+// Len returns the kind of a value and, of a text or blob, its length in bytes. It reads nothing.
 func (r *Row) Len(i int) (ValueKind, int) {
 	if i >= len(r.columns) {
 		return Null, 0
@@ -348,7 +349,7 @@ func (r *Row) Near(i int) bool {
 	return i >= len(r.columns) || r.columns[i].at+r.columns[i].len <= len(r.local)
 }
 
-// Value gives a value: int64, float64, the bytes of a text or blob, which are valid until the next row, or nil.
+// Value returns a value: int64, float64, the bytes of a text or blob, which are valid until the next row, or nil.
 func (r *Row) Value(i int) (any, error) {
 	if i >= len(r.columns) {
 		return nil, nil
@@ -380,8 +381,8 @@ func (r *Row) Value(i int) (any, error) {
 	return b, nil
 }
 
-// far gives some bytes of the payload. Of the pages before them that the payload continues on it reads where the next one is, and nothing
-// more: a number behind a long text does not cost the text. It reads some bytes ahead, since others are mostly asked for next.
+// far returns some bytes of the payload. Of the overflow pages before them it reads only the link to the next page: reading a number behind
+// a long text does not mean reading the text. It reads some bytes ahead, since these are usually asked for next.
 func (r *Row) far(at, size int) ([]byte, error) {
 	if from := at - r.aheadAt; from >= 0 && from+size <= len(r.ahead) {
 		return r.ahead[from : from+size], nil
@@ -395,7 +396,7 @@ func (r *Row) far(at, size int) ([]byte, error) {
 	return b[:size], nil
 }
 
-// behind reads some bytes of the payload.
+// behind reads bytes of the payload that are on overflow pages.
 func (r *Row) behind(at, size int) ([]byte, error) {
 	if int64(size) > r.s.Size() {
 		return nil, errDamaged
@@ -421,7 +422,7 @@ func (r *Row) behind(at, size int) ([]byte, error) {
 	return out, nil
 }
 
-// Pages adds to a list the pages besides the row's own that hold a value.
+// Pages appends to a list the pages besides the row's own that hold a value.
 func (r *Row) Pages(list []uint32, i int) ([]uint32, error) {
 	if r.Near(i) {
 		return list, nil
@@ -437,7 +438,7 @@ func (r *Row) Pages(list []uint32, i int) ([]uint32, error) {
 	return list, nil
 }
 
-// chained gives the nth page that the payload continues on.
+// chained returns the nth overflow page of the payload.
 func (r *Row) chained(n int) (uint32, error) {
 	if len(r.chain) == 0 {
 		r.chain = append(r.chain, r.overflow)
@@ -458,5 +459,5 @@ func (r *Row) chained(n int) (uint32, error) {
 	}
 }
 
-// offset is where a page begins.
+// offset returns where a page begins.
 func (s *Snapshot) offset(page uint32) int64 { return int64(page-1) * int64(s.pageSize) }

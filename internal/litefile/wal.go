@@ -23,13 +23,13 @@ type wal struct {
 	salts    [8]byte
 	big      bool
 	pageSize int
-	frames   int64     // whole transactions, in frames
+	frames   int64     // number of frames of whole transactions
 	sum      [2]uint32 // after these frames
-	size     uint32    // of the database after these frames, in pages; 0 without a frame
+	size     uint32    // pages of the database after these frames; 0 without a frame
 	pages    map[uint32]int64
 }
 
-// salts reads what tells one run of a log from another; ok is false for a file that has no header yet.
+// salts reads the salts, which distinguish one run of a log from another; ok is false for a file without a header.
 func salts(f io.ReaderAt) (salt [8]byte, ok bool) {
 	var h [walHeader]byte
 	if _, err := f.ReadAt(h[:], 0); err != nil {
@@ -55,8 +55,7 @@ func (w *wal) begin(f io.ReaderAt, pageSize int) {
 	copy(w.salts[:], h[16:24])
 }
 
-// extend reads the transactions that follow those known. It returns the pages that they wrote, and gives w a new map if there
-// are any.
+// extend reads the transactions after the known ones. It returns the pages that they wrote, and gives w a new map if there are any.
 func (w *wal) extend(f io.ReaderAt) (wrote []uint32, err error) {
 	if w.salts == [8]byte{} {
 		return nil, nil
@@ -65,7 +64,7 @@ func (w *wal) extend(f io.ReaderAt) (wrote []uint32, err error) {
 		page uint32
 		at   int64
 	}
-	var open []frame // of a transaction whose end was not read yet
+	var open []frame // frames of a transaction whose end was not read yet
 	next, before := *w, w.pages
 	buf := make([]byte, frameHeader+w.pageSize)
 	for n := w.frames; ; n++ {
@@ -118,7 +117,7 @@ func (w *wal) overtaken(f *os.File, frame int64, next [8]byte) bool {
 	return err == nil && salt == next || err != nil && !errors.Is(err, io.EOF)
 }
 
-// checksum goes on with the checksum of a log; len(b) is a multiple of eight.
+// checksum continues the checksum of a log; len(b) is a multiple of eight.
 func (w *wal) checksum(b []byte) {
 	a, c := w.sum[0], w.sum[1]
 	if w.big {
@@ -135,7 +134,7 @@ func (w *wal) checksum(b []byte) {
 	w.sum = [2]uint32{a, c}
 }
 
-// summed compares the checksum with the one that the log has.
+// summed compares the checksum with the one in the log.
 func (w *wal) summed(b []byte) bool {
 	return binary.BigEndian.Uint32(b) == w.sum[0] && binary.BigEndian.Uint32(b[4:]) == w.sum[1]
 }

@@ -39,7 +39,7 @@ type content struct {
 	sum   uint64 // of the messages
 }
 
-// New gives the backend of a schema. The names of its logs end in ext.
+// New returns the backend of a schema. The names of its logs end in ext.
 func New(s Schema, ext string, readOnly bool) *Backend {
 	stamper, _ := s.(Stamper)
 	keeper, _ := s.(Keeper)
@@ -81,7 +81,7 @@ func newLog(s Session) *log {
 	return l
 }
 
-// at is the identity of the log.
+// at returns the identity of the log.
 func (b *Backend) at(name string, l *log) backend.Log {
 	size := int64(len(l.text))
 	at := backend.Log{Name: name, Generation: l.Version, Size: size, Time: l.Time}
@@ -91,8 +91,8 @@ func (b *Backend) at(name string, l *log) backend.Log {
 	return at
 }
 
-// prefix is the part of a generation that stays the same while the log grows. It stands for the first size bytes except
-// the content of the header.
+// prefix returns the part of a generation that stays the same while the log grows. It identifies the first size bytes except the content of
+// the header.
 func (l *log) prefix(size int64) string {
 	h := sha256.Sum256(l.text[min(int64(l.start), size):size])
 	return strconv.Itoa(l.start) + "-" + hex.EncodeToString(h[:12]) + "-"
@@ -101,7 +101,7 @@ func (l *log) prefix(size int64) string {
 // mostSeen is how many contents are remembered.
 const mostSeen = 4096
 
-// see remembers what a log of a Stamper holds.
+// see remembers the content of a log of a Stamper.
 func (b *Backend) see(name string, l *log) {
 	if b.stamper == nil {
 		return
@@ -135,7 +135,7 @@ func (b *Backend) grown(at backend.Log, l *log) bool {
 	return ok && c.start == l.start && at.Size >= int64(l.start) && c.sum == maphash.Bytes(b.seed, l.text[l.start:at.Size])
 }
 
-// load gives the log of a name. A name that the schema cannot keep does not exist.
+// load returns the log of a name. A name that the schema cannot keep does not exist.
 func (b *Backend) load(ctx context.Context, name string) (*log, error) {
 	if err := backend.Begin(ctx, b.closed.Load(), name); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (b *Backend) load(ctx context.Context, name string) (*log, error) {
 	return l, err
 }
 
-// find gives the log of a session.
+// find returns the log of a session.
 func (b *Backend) find(ctx context.Context, id string) (*log, error) {
 	s, err := b.schema.Load(ctx, id)
 	if err != nil {
@@ -219,7 +219,7 @@ func (b *Backend) Absent(ctx context.Context) (prefixes []string, err error) {
 	return prefixes, err
 }
 
-// text gives the bytes that the caller saw. The log may have grown since.
+// text returns the bytes that the caller saw. The log may have grown since.
 func (b *Backend) text(ctx context.Context, at backend.Log) ([]byte, error) {
 	l, err := b.load(ctx, at.Name)
 	if err != nil {

@@ -38,8 +38,8 @@ func eachAgent(t *testing.T, test func(t *testing.T, name string, a agent, home,
 	}
 }
 
-// A list, a read, a search and a watch change no file of a database that another process has open: no byte, size or time, and no
-// file is made. The process pauses meanwhile, or the test would see its changes.
+// A list, a read, a search and a watch change no file of a database that another process has open: no byte, size or time, and no file is
+// made. The process pauses meanwhile, or the test would see its changes.
 func TestNoTrace(t *testing.T) {
 	eachAgent(t, func(t *testing.T, name string, a agent, home, path string) {
 		program := start(t, name, path, 0)
@@ -86,12 +86,12 @@ func TestNoTrace(t *testing.T) {
 	})
 }
 
-// A program that never pauses, and waits for no lock, meets none while its database is read. Each read ends, and sees the state
+// A program that never pauses, and does not wait for locks, meets no lock while its database is read. Each read ends, and sees the state
 // after one transaction.
 func TestReadersBesideWriter(t *testing.T) {
 	eachAgent(t, func(t *testing.T, name string, a agent, _, path string) {
 		program := start(t, name, path, 0)
-		program.until(300) // the log was begun anew, and will be again
+		program.until(300) // the log was restarted, and will be again
 		program.goOn()
 		b := a.backend(path, true)
 		defer b.Close()
@@ -123,7 +123,7 @@ func TestReadersBesideWriter(t *testing.T) {
 	})
 }
 
-// What both write is there: the program's turns and treeline's sessions.
+// The data of both writers is there: the program's turns and treeline's sessions.
 func TestWritersBesideWriter(t *testing.T) {
 	eachAgent(t, func(t *testing.T, name string, a agent, _, path string) {
 		c := soaktest.Begin(t)
@@ -144,7 +144,7 @@ func TestWritersBesideWriter(t *testing.T) {
 					at, err = b.Append(t.Context(), at, list[got])
 				}
 				if err != nil {
-					whole(t, path) // says whether it is the file or how it was read
+					whole(t, path) // distinguishes a damaged file from a wrong read
 					t.Fatalf("session %s, %d of %d records: %v", id, got, len(list), err)
 				}
 				c.Acknowledged(len(list))
@@ -192,7 +192,7 @@ func whole(t *testing.T, path string) {
 	}
 }
 
-// A write is refused if the program holds the database for longer than a write waits. The error names the program, and nothing was
+// A write is refused if the program holds the database for longer than the write waits. The error names the program, and nothing was
 // written.
 func TestRefusedBesideWriter(t *testing.T) {
 	eachAgent(t, func(t *testing.T, name string, a agent, _, path string) {

@@ -24,18 +24,18 @@ type Database struct {
 	t    Tables
 	opt  Options
 
-	// mu is held while the database is read: concurrent readers share what one of them read.
+	// mu is held while the database is read: concurrent readers share the result of one read.
 	mu     sync.Mutex
 	f      *litefile.Followed
 	cookie [4]byte // the version of the schema that tables are of
 	tables *tables
-	seen   *litefile.Snapshot // stamps are of this one
+	seen   *litefile.Snapshot // the one that stamps are of
 	stamps map[string]*stamp
-	far    bool               // a change may show nowhere: all is looked at again
+	far    bool               // a change may show nowhere: everything is read again
 	tails  map[uint32]string  // sessions by pages that hold the ends of long rows
-	now    *litefile.Snapshot // loaded are of this one
+	now    *litefile.Snapshot // the one that loaded are of
 	loaded map[string]*Session
-	held   int // bytes of loaded
+	held   int // size of loaded in bytes
 }
 
 var _ interface {
@@ -50,7 +50,7 @@ func newDatabase(path string, t Tables, opt Options) *Database {
 	return &Database{path: path, t: t, opt: opt, f: litefile.Follow(opt.FS, path)}
 }
 
-// tables are those of one database with the queries for one session.
+// tables are the tables of one database with the queries for one session.
 type tables struct {
 	session, message, part               *table // part is nil for an agent without parts
 	selectSession, selectMsgs, selectPts string
@@ -125,7 +125,7 @@ func quoted(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-// describe finds out what the tables of a database are like. A database without them is just being made.
+// describe finds out the columns of a database's tables. If the tables are missing, the program is just making them.
 func (t *Tables) describe(ctx context.Context, db querier) (*tables, error) {
 	var d tables
 	for _, p := range []struct {
@@ -206,7 +206,7 @@ func (d *Database) explain(err error) error {
 	return err
 }
 
-// Close lets go of the files of the database.
+// Close closes the files of the database.
 func (d *Database) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -235,10 +235,10 @@ func (m *mark) take(v any) {
 	}
 }
 
-// mostSeconds is greater than any time in seconds, and less than any in milliseconds, that a program of today notes.
+// mostSeconds is greater than any current time in seconds, and less than any in milliseconds.
 const mostSeconds = 1e11
 
-// time reads a time of change. A text is one in UTC, with or without a zone. Some programs noted milliseconds where they note
+// time parses a time of change. A text is a time in UTC, with or without a zone. Some programs once wrote milliseconds in columns that have
 // seconds today.
 func (t *Table) time(v any) time.Time {
 	var m mark
@@ -258,7 +258,7 @@ func (t *Table) time(v any) time.Time {
 	return time.Time{}
 }
 
-// stamp is what tells one state of a session from another.
+// stamp has what distinguishes one state of a session from another.
 type stamp struct {
 	id              string
 	header          []byte
@@ -270,18 +270,18 @@ type stamp struct {
 	spelled         string // see version
 }
 
-// coarse reports whether the program notes when a session was changed in seconds.
+// coarse reports whether the program records times of change of sessions in seconds.
 func (t *tables) coarse() bool { return t.session.Unit == 0 || t.session.Unit >= time.Second }
 
-// settle makes the time of a stamp more precise, once all messages are counted: of sessions that were written in one second, the one with
-// the last row is the newest.
+// settle makes the time of a stamp more precise, once all messages are counted: of sessions that were written in the same second, the one
+// with the last row is the newest.
 func (t *tables) settle(st *stamp) {
 	if t.coarse() {
 		st.time = st.time.Add(time.Duration(st.last % int64(time.Second)))
 	}
 }
 
-// version spells a stamp, which does not change any more.
+// version returns the version of a stamp, which must not change any more.
 func (s *stamp) version() string {
 	if s.spelled != "" {
 		return s.spelled
@@ -298,7 +298,7 @@ func (s *stamp) version() string {
 	return s.spelled
 }
 
-// total is the length of the log.
+// total returns the length of the log.
 func (s *stamp) total() int64 { return int64(len(s.header)) + 1 + s.size }
 
 // List implements Schema.
@@ -368,7 +368,7 @@ func (d *Database) Load(ctx context.Context, id string) (Session, error) {
 	return *found, nil
 }
 
-// mostHeld is how many bytes of sessions are kept: one is mostly read several times in a row.
+// mostHeld is how many bytes of sessions are kept: a session is usually read several times in a row.
 const mostHeld = 32 << 20
 
 // keep keeps a session until the database changes.

@@ -21,7 +21,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// A schema of its own, with all that descriptions can say.
+// A schema of its own, with everything that a description can express.
 const ddl = `
 CREATE TABLE talk (name TEXT PRIMARY KEY, title TEXT NOT NULL, cost REAL DEFAULT 0 NOT NULL, secret TEXT, changed INTEGER NOT NULL, extra TEXT);
 CREATE TABLE line (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, talk TEXT NOT NULL, said INTEGER NOT NULL, changed INTEGER NOT NULL, mood TEXT DEFAULT 'calm', data TEXT NOT NULL);
@@ -44,7 +44,7 @@ func description() rows.Tables {
 	}
 }
 
-// program is the database as the agent has it open.
+// program opens the database as the agent does.
 func program(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)")
@@ -111,8 +111,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Whatever the program does, a list says the same as a backend that sees the database for the first time, and the same as
-// loading each session.
+// Whatever the program does, a list equals that of a backend that sees the database for the first time, and agrees with each loaded
+// session.
 func TestListsFollow(t *testing.T) {
 	t.Parallel()
 	path, db := fresh(t)
@@ -178,7 +178,7 @@ func TestListsFollow(t *testing.T) {
 	}
 }
 
-// files are the files of a folder with size, time and content.
+// files returns the files of a folder with size, time and content.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	list, err := os.ReadDir(dir)

@@ -12,8 +12,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// A list is that of the database as it is, also after all messages were deleted at once, which writes none of their pages, and after
-// another database took its place.
+// A list shows the database as it is, even after all messages were deleted at once, which writes none of their pages, and after another
+// database took its place.
 func TestListsFollowReplacements(t *testing.T) {
 	t.Parallel()
 	fill := func(db *sql.DB, name string) {
@@ -65,7 +65,7 @@ func TestListsFollowReplacements(t *testing.T) {
 	}
 }
 
-// A time in milliseconds is one, also in a column with seconds.
+// A time in milliseconds is recognised, also in a column with seconds.
 func TestMilliseconds(t *testing.T) {
 	t.Parallel()
 	path, db := fresh(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
 )
 
-// writeFull writes sessions while the files of the process may have so many bytes and no more, which is raised step by step. It prints each session and
+// writeFull writes sessions while the size of the process's files is limited; the limit is raised step by step. It prints each session and
 // whether the write was acknowledged. Between the steps there is no limit.
 func (a agent) writeFull(path string) error {
 	signal.Ignore(syscall.SIGXFSZ) // a write beyond the limit is then an error
@@ -50,7 +50,7 @@ func (a agent) writeFull(path string) error {
 	return nil
 }
 
-// intact checks the database after a write: the session is there wholly or, unless it was acknowledged, not at all.
+// intact checks the database after a write: the session is complete or, unless it was acknowledged, missing.
 func (a agent) intact(ctx context.Context, path, id string, acknowledged bool) error {
 	db, err := open(path, 5000)
 	if err != nil {
@@ -70,8 +70,8 @@ func (a agent) intact(ctx context.Context, path, id string, acknowledged bool) e
 	return err
 }
 
-// A disk that has no room for a write, wherever in it that shows, costs no session: each is there wholly, or the write was refused and
-// it is not there.
+// If a disk has no room for a write, at whatever point that shows, no session is lost: each is complete, or the write was refused and the
+// session is missing.
 func TestDiskFull(t *testing.T) {
 	eachAgent(t, func(t *testing.T, name string, a agent, _, path string) {
 		text, err := killtest.Command("full", name, path, 0).CombinedOutput()

@@ -55,7 +55,7 @@ func (b *Backend) Open(ctx context.Context, at backend.Log) (backend.Reader, err
 	return backend.NewReader(text), nil
 }
 
-// Names implements backend.Glimpser. What a Stamper says of the sessions is kept for Glimpse.
+// Names implements backend.Glimpser. It keeps the stamps of a Stamper for Glimpse.
 func (b *Backend) Names(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
 	return func(yield func(backend.Log, error) bool) {
 		err := backend.Begin(ctx, b.closed.Load(), "list")
@@ -82,7 +82,7 @@ func (b *Backend) Names(ctx context.Context, prefix string) iter.Seq2[backend.Lo
 	}
 }
 
-// names gives the names of all logs, and the folders that cannot be listed.
+// names returns the names of all logs, and the folders that cannot be listed.
 func (b *Backend) names(ctx context.Context) (names []string, failed []Stamp, err error) {
 	if b.stamper == nil {
 		ids, err := b.schema.List(ctx)
@@ -108,7 +108,7 @@ func (b *Backend) names(ctx context.Context) (names []string, failed []Stamp, er
 	return names, failed, err
 }
 
-// Glimpse implements backend.Glimpser. Of a session of a Stamper it gives the first record alone: no message is read.
+// Glimpse implements backend.Glimpser. For a session of a Stamper it returns only the first record: no message is read.
 func (b *Backend) Glimpse(ctx context.Context, name string, room []byte, tail int) (at backend.Log, head, end []byte, err error) {
 	b.mu.Lock()
 	s, ok := b.listed[name]

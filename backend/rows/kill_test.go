@@ -14,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
-// writeOn makes sessions and appends to them until it is killed. It prints a session and how many messages it has when that is
-// acknowledged. A title says how many messages a session was made with: it is there with these or not at all.
+// writeOn makes sessions and appends to them until it is killed. When a write is acknowledged, it prints the session and its number of
+// messages. A title has the number of messages with which a session was made: it is there with these or not at all.
 func (a agent) writeOn(path string, seed uint64) error {
 	ctx, rnd := context.Background(), rand.New(rand.NewPCG(seed, 0))
 	a.tables.Busy = time.Minute
@@ -37,8 +37,8 @@ func (a agent) writeOn(path string, seed uint64) error {
 	}
 }
 
-// Writers are killed at any moment, beside each other. What was acknowledged is there, a session is there with all messages that it
-// was made with or not at all, and SQLite finds no damage.
+// Several writers are killed at any moment. Acknowledged messages are there, a session is there with all messages that it was made with or
+// not at all, and SQLite finds no damage.
 func TestKill(t *testing.T) {
 	eachAgent(t, func(t *testing.T, name string, a agent, _, path string) {
 		c := soaktest.Begin(t)
@@ -61,7 +61,7 @@ func TestKill(t *testing.T) {
 			}
 			b.Close()
 			whole(t, path)
-			if round%20 == 19 { // or reading takes longer than writing
+			if round%20 == 19 { // otherwise reading would take longer than writing
 				db, err := open(path, 5000)
 				if err != nil {
 					t.Fatal(err)
@@ -77,7 +77,7 @@ func TestKill(t *testing.T) {
 	})
 }
 
-// survived checks that what a writer was told is there.
+// survived checks that everything acknowledged is there.
 func (a agent) survived(t *testing.T, b backend.Backend, lines []string) {
 	t.Helper()
 	most := map[string]int{}

@@ -58,7 +58,7 @@ func list(home string) error {
 	return nil
 }
 
-// bytesRead is how many bytes the process has read, as Linux counts them.
+// bytesRead returns how many bytes the process has read, as Linux counts them.
 func bytesRead() (n int) {
 	text, _ := os.ReadFile("/proc/self/io")
 	_, _ = fmt.Sscanf(string(text), "rchar: %d", &n)
@@ -115,7 +115,7 @@ func (a agent) fill(t *testing.T, path string, sessions, every, length int) {
 	run(t, db, `COMMIT; PRAGMA wal_checkpoint(TRUNCATE)`)
 }
 
-// A number behind a long text that is changed in its place is noticed by the next list, which looks at what changed alone.
+// A number behind a long text that is changed in place is noticed by the next list, which reads only what changed.
 func TestListsFollowLongRows(t *testing.T) {
 	eachAgent(t, func(t *testing.T, _ string, a agent, _, path string) {
 		db, err := open(path, 5000)
@@ -123,7 +123,7 @@ func TestListsFollowLongRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		run(t, db, a.begin+`; DROP TRIGGER IF EXISTS update_messages_updated_at`) // Crush's own changes by the second
+		run(t, db, a.begin+`; DROP TRIGGER IF EXISTS update_messages_updated_at`) // Crush's own trigger has a resolution of a second
 		rnd := rand.New(rand.NewPCG(5, 6))
 		b := a.backend(path, true)
 		defer b.Close()

@@ -97,7 +97,7 @@ func (t *tables) load(ctx context.Context, db querier, id string) (*Session, *st
 	return s, st, nil
 }
 
-// roughly is a length that a row in a record mostly does not exceed.
+// roughly returns a length that the JSON of a row usually does not exceed.
 func (t *table) roughly(values []any) int {
 	n := 32
 	for i, v := range values {
@@ -142,7 +142,7 @@ func (t *tables) appendRecord(dst []byte, values []any, parts [][]any) []byte {
 	return append(dst, '}')
 }
 
-// frame is how much longer a record is than the rows in it, with its newline.
+// frame returns how much longer a record is than the rows in it, with its newline.
 func (t *tables) frame() int64 {
 	n := len(`{"":}`) + len(t.message.Name) + 1
 	if t.part != nil {

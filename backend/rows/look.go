@@ -11,8 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
-// look brings the stamps up to date with a snapshot. If it is known which pages were written since the last one, only the
-// sessions that are named on them are looked at.
+// look brings the stamps up to date with a snapshot. If the pages that were written since the last one are known, it reads only the
+// sessions that these pages name.
 func (d *Database) look(ctx context.Context, s *litefile.Snapshot, t *tables) error {
 	if s == d.seen && d.stamps != nil {
 		return nil
@@ -44,8 +44,7 @@ func (d *Database) look(ctx context.Context, s *litefile.Snapshot, t *tables) er
 	return nil
 }
 
-// cleared reports whether a table was written that has one page only. If the program deletes all rows at once, their pages are
-// not written.
+// cleared reports whether a table was written that has only one page. If the program deletes all rows at once, their pages are not written.
 func (t *tables) cleared(s *litefile.Snapshot) bool {
 	for _, of := range []*table{t.message, t.part} {
 		if of == nil {
@@ -58,8 +57,8 @@ func (t *tables) cleared(s *litefile.Snapshot) bool {
 	return false
 }
 
-// scan makes the stamps of all sessions from the heads of rows. It notes in tails which session a page belongs to that holds the end of a long row. far is set
-// if a change may show neither in the head of its row nor there.
+// scan makes the stamps of all sessions from the heads of rows. tails maps a page with the end of a long row to the session of the row. far
+// is set if a change may show neither in the head of its row nor on such a page.
 func (t *tables) scan(s *litefile.Snapshot, tails map[uint32]string) (list map[string]*stamp, far bool, err error) {
 	list = map[string]*stamp{}
 	if err = t.sessions(s, list); err != nil {
@@ -171,8 +170,8 @@ func (t *tables) sessions(s *litefile.Snapshot, list map[string]*stamp) error {
 	})
 }
 
-// update makes the stamps after some pages were written. A session whose id is in a row on one of them, before or after, or that a page is noted
-// for in tails, is read again; of the others only the row is.
+// update makes the stamps after some pages were written. It reads a session again if its id is in a row on one of these pages, before or
+// after, or if tails has one of the pages for it; of other sessions it reads only the row.
 func (t *tables) update(ctx context.Context, s *litefile.Snapshot, known map[string]*stamp, tails map[uint32]string) (map[string]*stamp, error) {
 	dirty := map[string]bool{}
 	for _, page := range s.Wrote {
@@ -224,7 +223,8 @@ func (t *tables) update(ctx context.Context, s *litefile.Snapshot, known map[str
 	return list, nil
 }
 
-// retail notes the ends of the long rows on the pages that were written. Notes of rows that are gone stay: they cost a look at a session.
+// retail records the ends of the long rows on the pages that were written. Entries of rows that are gone stay: they only cost the read of a
+// session.
 func (t *tables) retail(s *litefile.Snapshot, tails map[uint32]string) error {
 	var pages []uint32
 	for _, of := range []*table{t.message, t.part} {
@@ -248,7 +248,7 @@ func (t *tables) retail(s *litefile.Snapshot, tails map[uint32]string) error {
 	return nil
 }
 
-// longestID is longer than the ids of sessions are: longer texts are not compared with them.
+// longestID is longer than the ids of sessions: longer texts are not compared with them.
 const longestID = 256
 
 // loadAll makes the stamps by queries, for a database that cannot be scanned.

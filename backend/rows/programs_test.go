@@ -75,7 +75,7 @@ var agents = map[string]agent{
 	},
 }
 
-// session gives the records of a session with n messages, whose title is how many they are.
+// session returns the records of a session with n messages; its title is their number.
 func (a agent) session(id string, n, length int) (records [][]byte) {
 	records = append(records, fmt.Appendf(nil, a.header, id, fmt.Sprint("of ", n), ""))
 	for i := range n {
@@ -84,7 +84,7 @@ func (a agent) session(id string, n, length int) (records [][]byte) {
 	return records
 }
 
-// record gives the record of a message.
+// record returns the record of a message.
 func (a agent) record(id string, i, length int) []byte {
 	return fmt.Appendf(nil, a.message, id, fmt.Sprintf("%05d", i), strings.Repeat("x", length))
 }
@@ -123,8 +123,8 @@ func open(path string, busy uint64) (*sql.DB, error) {
 	return db, err
 }
 
-// work is the program: it never pauses but when it is told to, by a line of its standard input. It then says in how many turns it has written its
-// session. An error ends it: it is not to see a lock.
+// work is the program: it pauses only when a line on its standard input tells it to, and then prints how many turns of its session it has
+// written. An error ends it: it must not meet a lock.
 func (a agent) work(path string, busy uint64) error {
 	db, err := open(path, busy)
 	if err != nil {
@@ -191,7 +191,7 @@ func start(t *testing.T, name, path string, busy int) *running {
 	return r
 }
 
-// pause stops the program between two transactions and gives the number of its turns.
+// pause stops the program between two transactions and returns the number of its turns.
 func (r *running) pause() (turns int) {
 	r.t.Helper()
 	fmt.Fprintln(r.in)

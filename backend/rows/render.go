@@ -24,7 +24,7 @@ type table struct {
 	id, session, message, updated int
 	// rowID is the position of the column that is another name of the row id; -1 for none.
 	rowID int
-	// ordered is an index that has the rows of a session in their order; "" for none.
+	// ordered is an index with the rows of a session in their order; "" for none.
 	ordered string
 }
 
@@ -35,12 +35,12 @@ type shownColumn struct {
 	json   bool
 	hidden bool
 	real   bool // numbers are stored as integers where they are whole
-	// value is the default value of a column that has a constant one; other says that it has one that is not constant.
+	// value is the constant default value of the column; other means that the default is not constant.
 	value any
 	other bool
 }
 
-// describe reads what the database says of a table.
+// describe reads the columns of a table from the database.
 func describe(ctx context.Context, db querier, t Table) (*table, error) {
 	d := &table{Table: t, id: -1, session: -1, message: -1, updated: -1, rowID: -1}
 	err := db.QueryRowContext(ctx, `SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?`, t.Name).Scan(&d.root)
@@ -99,7 +99,7 @@ func describe(ctx context.Context, db querier, t Table) (*table, error) {
 	return d, nil
 }
 
-// constant reads the default value of a column; other is set where it is not a constant.
+// constant parses the default value of a column; other is set if it is not a constant.
 func constant(text string) (value any, other bool) {
 	text = strings.TrimSpace(text)
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -162,7 +162,7 @@ func text(v any) []byte {
 	return nil
 }
 
-// number gives a number for comparisons; NaN for a value that is not a number.
+// number returns a number for comparisons; NaN for a value that is not a number.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int64:
@@ -173,7 +173,7 @@ func number(v any) float64 {
 	return math.NaN()
 }
 
-// blob is a value of the type BLOB, which the driver and a Row give as bytes like a text.
+// blob is a value of the type BLOB, which the driver and a Row return as bytes like a text.
 type blob []byte
 
 // appendValue adds a value to a record.
@@ -241,7 +241,7 @@ func (t *table) appendRow(dst []byte, values []any) []byte {
 	return append(dst, '}')
 }
 
-// rowSize is the length of what appendRow adds, from the head of a row as far as possible.
+// rowSize returns the length of what appendRow adds, computed from the head of a row as far as possible.
 func (t *table) rowSize(r *litefile.Row, scratch []byte) (size int, _ []byte, err error) {
 	size = 2
 	shown := 0
@@ -269,7 +269,7 @@ func (t *table) rowSize(r *litefile.Row, scratch []byte) (size int, _ []byte, er
 	return size + max(shown-1, 0), scratch, nil
 }
 
-// known gives the length of JSON, which need not be read unless it may be the default value.
+// known returns the length of JSON, which need not be read unless it may be the default value.
 func (c *shownColumn) known(r *litefile.Row, i int) (length int, ok bool) {
 	kind, n := r.Len(i)
 	usual, isText := c.value.(string)
@@ -282,7 +282,7 @@ func (c *shownColumn) known(r *litefile.Row, i int) (length int, ok bool) {
 	return n, true
 }
 
-// tail adds to a list the pages besides its own that hold what a stamp says of a row.
+// tail appends to a list the pages, other than the row's own, that have data of the stamp.
 func (t *table) tail(list []uint32, r *litefile.Row) (_ []uint32, err error) {
 	for i := range t.columns {
 		c := &t.columns[i]
@@ -296,12 +296,12 @@ func (t *table) tail(list []uint32, r *litefile.Row) (_ []uint32, err error) {
 	return list, nil
 }
 
-// value gives the value of a column as a query does.
+// value returns the value of a column as a query does.
 func (t *table) value(r *litefile.Row, i int) (any, error) {
 	if i == t.rowID {
 		return r.ID, nil
 	}
-	if i >= r.Columns() { // it was added to the table after the row
+	if i >= r.Columns() { // the column was added to the table after the row
 		return t.columns[i].value, nil
 	}
 	v, err := r.Value(i)

@@ -9,8 +9,8 @@
 //	header     what the agent keeps of the session besides its messages, if the schema has a header
 //	message    one record for each message
 //
-// Such a log consists of lines, whatever its name. The name is the session's id and an ending that the Schema's place uses. Where
-// the messages are lines of a file, line n of the file is line n+1 of the log.
+// Such a log consists of lines, whatever its name. The name is the session's id and an ending that the Schema's place uses. If the messages
+// are lines of a file, line n of the file is line n+1 of the log.
 //
 // # Appending
 //
@@ -43,7 +43,7 @@ type Session struct {
 	Messages [][]byte
 	// Torn: the last of Messages is torn (see backend.Record).
 	Torn bool
-	// Restored: in a save, a log is put back as it was, with its damage.
+	// Restored: in a save, a log is restored as it was, with its damage.
 	Restored bool
 	// Time is when the session was last saved. Save ignores it.
 	Time time.Time
@@ -51,11 +51,11 @@ type Session struct {
 	// does not exist.
 	Version string
 
-	// text is the log if it is at hand in one piece; its messages begin at start.
+	// text is the log if it is available in one piece; its messages begin at start.
 	text  []byte
 	start int
-	// kept is how many messages an append found. They must still be there: a version may not show a change that follows another
-	// at once.
+	// kept is how many messages an append found. They must still be there: a version may not show a change that follows another one
+	// immediately.
 	kept int
 }
 
@@ -65,15 +65,15 @@ type Session struct {
 // goroutines and processes at once. An id that the schema cannot keep is refused with backend.ErrName, a session that does
 // not exist with backend.ErrNotExist.
 type Schema interface {
-	// List gives the ids of all sessions, in any order. It includes sessions that Load cannot read.
+	// List returns the ids of all sessions, in any order. It includes sessions that Load cannot read.
 	List(ctx context.Context) ([]string, error)
-	// Load gives a session. Damaged records are among its Messages; a session that cannot be split into records is a
+	// Load returns a session. Damaged records are among its Messages; a session that cannot be split into records is a
 	// *backend.DamageError.
 	Load(ctx context.Context, id string) (Session, error)
-	// Parse gives the session that the records of a log stand for, without a Version. It copies what it keeps.
-	// backend.ErrRecord if the first is not a header, backend.ErrName if it is that of another session.
+	// Parse returns the session for the records of a log, without a Version. It copies what it keeps. It fails with backend.ErrRecord if
+	// the first is not a header, and with backend.ErrName if it is the header of another session.
 	Parse(id string, records [][]byte) (Session, error)
-	// Touch gives the header of a session that is saved now.
+	// Touch returns the header of a session that is saved now.
 	Touch(header []byte) []byte
 	// Save replaces a session, all or nothing: a reader, and a crash, see the old state or the new one. It fails with
 	// backend.ErrConflict, and saves nothing, if the session's version is not s.Version. A record that is not a message is
@@ -85,34 +85,34 @@ type Schema interface {
 
 // Keeper is a Schema that can keep files beside its sessions: torn records, and logs as they were before a repair.
 type Keeper interface {
-	// Keep makes a file. Its name is that of a log with more after it. backend.ErrExist if there is one.
+	// Keep makes a file. Its name is that of a log with a suffix. It fails with backend.ErrExist if the file exists.
 	Keep(name string, content []byte) error
-	// Discard removes it.
+	// Discard removes such a file.
 	Discard(name string) error
-	// Now is the time in the names of torn records.
+	// Now returns the time for the names of torn records.
 	Now() time.Time
 }
 
-// Stamper is a Schema that tells the versions of all sessions at less cost than by loading them. A log's generation is then
-// the version alone.
+// Stamper is a Schema that finds the versions of all sessions at less cost than by loading them. A log's generation is then the version
+// alone.
 type Stamper interface {
-	// Stamps gives all sessions as they are now, in any order. Version is what Load gives as long as nothing changed.
+	// Stamps returns all sessions as they are now, in any order. Version is what Load returns as long as nothing changed.
 	Stamps(ctx context.Context) ([]Stamp, error)
 }
 
 // Scattered is a Schema with several databases; see backend.Scattered.
 type Scattered interface {
-	// Absent gives how the ids of sessions begin whose database is not there.
+	// Absent returns the prefixes of the ids of sessions whose database is absent.
 	Absent(ctx context.Context) (prefixes []string, err error)
 }
 
-// Stamp is what a list says of a session.
+// Stamp describes a session in a list.
 type Stamp struct {
 	ID, Version string
 	// Size is the length of the log, Header its first record.
 	Size   int64
 	Time   time.Time
 	Header []byte
-	// Err says why the sessions of the folder ID cannot be listed; nil for a session.
+	// Err is why the sessions of the folder ID cannot be listed; nil for a session.
 	Err error
 }

@@ -92,7 +92,7 @@ func (t *table) put(s rows.Session) {
 	s.Version, s.Time = fmt.Sprint("v", t.saves), time.Unix(int64(t.saves), 0).UTC()
 	s.Messages = slices.Clone(s.Messages)
 	for i, m := range s.Messages {
-		s.Messages[i] = bytes.Clone(m) // the records of an append are the caller's
+		s.Messages[i] = bytes.Clone(m) // the caller may change the records of an append
 	}
 	t.rows[s.ID] = s
 }
@@ -261,7 +261,7 @@ func TestInterleaved(t *testing.T) {
 	}
 }
 
-// A mutation that is cancelled after it was saved was done, and says so.
+// A mutation that is cancelled after it was saved succeeds.
 func TestCancelledAfterSave(t *testing.T) {
 	schema := &table{rows: map[string]rows.Session{}}
 	b := rows.New(schema, "", false)

@@ -82,7 +82,7 @@ func (d *Database) Save(ctx context.Context, s Session) error {
 	})
 }
 
-// put writes the rows that differ from those that are there.
+// put writes the rows that differ from the existing ones.
 func (d *Database) put(ctx context.Context, tx *sql.Tx, t *tables, now *Session, s Session) error {
 	row := rawjson.Get(s.Header, t.session.Name)
 	same := 0
@@ -170,8 +170,8 @@ func (t *tables) insert(ctx context.Context, tx *sql.Tx, record []byte) error {
 	return nil
 }
 
-// check compares what was written with what was to be written. A record that is spelled in another way would be read back with
-// another length, and its reader would look for the next one in the wrong place.
+// check compares what was written with the records. A record that is spelled in another way would be read back with another length, and its
+// reader would look for the next record in the wrong place.
 func (t *tables) check(ctx context.Context, tx *sql.Tx, s Session) error {
 	now, _, err := t.load(ctx, tx, s.ID)
 	if err != nil {
@@ -352,7 +352,7 @@ func (d *Database) write(ctx context.Context, f func(*sql.Tx, *tables) error) er
 	return d.explain(err)
 }
 
-// known refuses a database that a version of the program changed which is not known.
+// known refuses a database with a migration that is not known.
 func (d *Database) known(ctx context.Context, tx *sql.Tx) error {
 	found, err := tx.QueryContext(ctx, d.t.Migrations)
 	if err != nil {

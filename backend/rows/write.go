@@ -24,7 +24,7 @@ func (b *Backend) writable(ctx context.Context, name string, records [][]byte) e
 	return backend.Check(name, b.Lines(name), records...)
 }
 
-// current gives the log if it is the one that the caller saw.
+// current returns the log if it is still the one that the caller saw.
 func (b *Backend) current(ctx context.Context, at backend.Log) (*log, error) {
 	l, err := b.load(ctx, at.Name)
 	if err != nil && !errors.Is(err, backend.ErrNotExist) {
@@ -91,7 +91,7 @@ func (b *Backend) create(ctx context.Context, name, id string, restored, torn bo
 	case err != nil:
 		return backend.Log{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return b.Stat(context.WithoutCancel(ctx), name) // it is done
+	return b.Stat(context.WithoutCancel(ctx), name) // the session is saved
 }
 
 // Append implements backend.Backend.
@@ -117,8 +117,8 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	s.text, s.kept = nil, len(s.Messages)
 	s.Header = b.schema.Touch(s.Header)
 	moves := len(s.Header) != len(l.Header)
-	// A header of another length would move the messages under readers. So it is saved alone first, and the caller looks
-	// again. This happens once, to sessions whose time is not spelled as the schema spells it.
+	// A header of another length would move the messages under readers. So it is first saved alone, and the caller reads again. This
+	// happens once, to sessions whose time is not spelled as the schema spells it.
 	if !moves {
 		s.Messages = slices.Concat(s.Messages, records)
 	}
@@ -131,18 +131,18 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	if moves {
 		return backend.Log{}, fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
 	}
-	grown, err := b.load(context.WithoutCancel(ctx), at.Name) // it is saved
+	grown, err := b.load(context.WithoutCancel(ctx), at.Name) // the session is saved
 	if err != nil {
 		return backend.Log{}, err
 	}
-	// The agent's own program takes no lock and saves whole conversations. If the old messages are gone, it just did.
+	// The agent's own program takes no lock and saves whole conversations. If the old messages are gone, it has just done so.
 	if !bytes.HasPrefix(grown.text[min(l.start, len(grown.text)):], old) {
 		err = fmt.Errorf("%s: %w", at.Name, backend.ErrInterleaved)
 	}
 	return b.at(at.Name, grown), err
 }
 
-// keepTorn writes a torn message to a file of its own and gives its name.
+// keepTorn writes a torn message to a file of its own and returns its name.
 func (b *Backend) keepTorn(name string, record []byte) (string, error) {
 	if b.keeper == nil {
 		return "", fmt.Errorf("%w: its last message is torn", backend.ErrReadOnly)
@@ -172,7 +172,7 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 	if err != nil {
 		return backend.Log{}, fmt.Errorf("%s: %w", at.Name, err)
 	}
-	return b.Stat(context.WithoutCancel(ctx), at.Name) // it is done
+	return b.Stat(context.WithoutCancel(ctx), at.Name) // the session is saved
 }
 
 // Remove implements backend.Backend.

@@ -62,8 +62,9 @@ type Snapshot struct {
 }
 
 // Read calls read with the database as it is now. If the program moved pages from its log into the database meanwhile, it calls read again:
-// what read saw before does not count. If that takes too long, it calls read once more, with a copy. If nothing was committed since, the Snapshot is
-// that of the last successful Read. It fails with fs.ErrNotExist if there is no database. An empty file has no page: the Snapshot is nil.
+// what read saw before does not count. If that takes too long, it calls read once more, with a copy. If nothing was committed since, the
+// Snapshot is that of the last successful Read. It fails with fs.ErrNotExist if there is no database. An empty file has no page: the
+// Snapshot is nil.
 func (f *Followed) Read(ctx context.Context, read func(*Snapshot) error) error {
 	const tries = 1000
 	begun := time.Now()

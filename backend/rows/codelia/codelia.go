@@ -129,7 +129,7 @@ func newPlace(dir string, opt options) place {
 // Now implements rows.Keeper.
 func (p place) Now() time.Time { return p.opt.Clock() }
 
-// beside gives the path of a file that is kept beside the sessions of a folder.
+// beside returns the path of a file that is kept beside the sessions of a folder.
 func (p place) beside(folder, ext, name string) (string, error) {
 	id, rest, _ := strings.Cut(name, ext+".")
 	for _, part := range []string{id, rest} {

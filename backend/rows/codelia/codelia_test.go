@@ -28,7 +28,7 @@ var noon = time.Date(2026, 2, 3, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return noon }
 
-// tested is a schema and what it does with states.
+// tested is a schema with operations on states.
 type tested interface {
 	rows.Schema
 	load(ctx context.Context, id string) (state, error)
@@ -37,7 +37,7 @@ type tested interface {
 
 var forms = []string{"database", "document"}
 
-// form gives the schema of that name.
+// form returns the schema of that name.
 func form(name, dir string, opt options) tested {
 	if name == "document" {
 		return newDocument(dir, opt)
@@ -134,7 +134,7 @@ func TestRoundTrip(t *testing.T) {
 			if list := mustList(t, c); !slices.Equal(list, []string{one, two}) {
 				t.Fatal(list)
 			}
-			// A save over the version that is there, and saves over others.
+			// A save over the existing version, and saves over others.
 			old := got.version
 			got.messages = append(got.messages, messages("more")...)
 			if err := c.save(t.Context(), got); err != nil {
@@ -174,7 +174,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A session goes through its log and back without a change, also one with members that we do not know.
+// A session is converted to its log and back without a change, even with unknown members.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	want := sample(one)
@@ -277,7 +277,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// traces is every file of a folder with its time and size.
+// traces returns every file of a folder with its time and size.
 func traces(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -297,7 +297,7 @@ func traces(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// Reading leaves no trace: while the agent has the database open, after it, and where it may not write at all.
+// Reading leaves no trace: while the agent has the database open, afterwards, and if the folder is not writable.
 func TestReadLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -21,7 +21,7 @@ import (
 // TestMain is also the child of the tests with several processes.
 func TestMain(m *testing.M) { killtest.Main(m, child) }
 
-// writer is what one of several writers saves: row and messages name the writer.
+// writer returns what one of several writers saves: row and messages name the writer.
 func writer(id string, by, round int) state {
 	seq := int64(by*1000 + round)
 	var texts []string
@@ -31,7 +31,7 @@ func writer(id string, by, round int) state {
 	return state{id: id, run: fmt.Sprintf("run-%d-%d", by, round), seq: &seq, messages: messages(texts...)}
 }
 
-// whole says what is wrong with a state that one writer must have saved.
+// whole returns what is wrong with a state that one writer must have saved.
 func whole(s state) error {
 	if s.seq == nil {
 		return errors.New("no seq")
@@ -45,7 +45,8 @@ func whole(s state) error {
 	return nil
 }
 
-// child is "dir form id by rounds exit". It saves a session again and again, or until it is cut off in the middle of a save.
+// child runs in a child process; args are "dir form id by rounds exit". It saves a session again and again, or until it is cut off in the
+// middle of a save.
 func child(args string) error {
 	var (
 		dir, name, id    string
@@ -218,7 +219,7 @@ func cutOff(t *testing.T, name string, before bool) {
 	}
 }
 
-// later looks when all has settled: what a save left is then used as it is, without waiting for the rest of it.
+// later reads when everything has settled: what a save left is then used as it is, without waiting for the rest.
 func later(dir, name string) tested {
 	return form(name, dir, options{Clock: func() time.Time { return noon.AddDate(100, 0, 0) }})
 }
@@ -228,7 +229,7 @@ func glob(elements ...string) []string {
 	return list
 }
 
-// Every operation fails once: there is an error or the new state, never a third thing.
+// Every operation fails once: there is an error or the new state, and nothing else.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, name := range forms {

@@ -17,10 +17,10 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// afterwards is a time at which no file of a test was written just now: a reader waits for the writer of such a file.
+// afterwards returns a time at which no file of a test counts as just written: a reader waits for the writer of such a file.
 func afterwards() time.Time { return time.Now().Add(time.Hour) }
 
-// Damage in a file of messages is kept where it is: it is loaded, a save writes it again, and no other damage is saved.
+// Damage in a file of messages stays where it is: it is loaded, a save writes it again, and no other damage is saved.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -167,7 +167,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// A session whose id cannot be the name of a file is told, and does not hide the others.
+// A session whose id cannot be the name of a file is reported, and does not hide other sessions.
 func TestOddIDs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -340,7 +340,7 @@ func TestOrphansAreFound(t *testing.T) {
 	}
 }
 
-// A save keeps a meta of the row that is no object: the log does not show it.
+// A save keeps a meta of the row that is not an object: the log does not show it.
 func TestOtherMeta(t *testing.T) {
 	t.Parallel()
 	for _, meta := range []string{`[1]`, `"text"`, `{torn`} {

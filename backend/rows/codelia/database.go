@@ -16,13 +16,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
-// database keeps sessions as the program of today does: rows of state.db, and files of messages.
+// database keeps sessions as current versions of the program do: rows of state.db, and files of messages.
 type database struct {
 	place
 
 	// mu is held while the database is read, so that concurrent lists read it once.
 	mu    sync.Mutex
-	known *snapshot // the last one, nil if a change after it might not show
+	known *snapshot // the last snapshot, nil if a change after it might not show
 }
 
 // newDatabase gives the schema of a folder of sessions (~/.codelia/sessions). The folder need not exist.
@@ -50,7 +50,7 @@ func (d *database) List(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// files gives the ids of the files in a folder, also those that cannot be ids. Temporary files begin with a dot, which no id does.
+// files returns the ids of the files in a folder, including invalid ids. Temporary files begin with a dot, which no id does.
 func (p place) files(folder, ext string) (ids []string, err error) {
 	entries, err := p.opt.FS.ReadDir(filepath.Join(p.dir, folder))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,8 +113,8 @@ func (d *database) load(ctx context.Context, id string) (state, error) {
 	}
 }
 
-// recent reports whether the messages were written within the last second. If the clock was set back they are recent for
-// longer, and a reader only waits settleTries for nothing.
+// recent reports whether the messages were written within the last second. If the clock was set back they count as recent for longer, and a
+// reader only waits settleTries unnecessarily.
 func (d *database) recent(id string) bool {
 	info, err := d.opt.FS.Stat(d.messagesPath(id))
 	return err == nil && d.opt.Clock().UnixNano()-info.Nanos < int64(time.Second)

@@ -17,11 +17,11 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// document keeps sessions as the format's document says: state/<id>.json, one object each. The program of today reads such
-// a file once, copies it to its database and never looks at it again.
+// document keeps sessions as the format's document describes them: state/<id>.json, one object each. Current versions of the program read
+// such a file once, copy it to their database and never read it again.
 type document struct {
 	place
-	// newer, if set, is the database beside it. Its sessions are not listed: they have gone on there.
+	// newer, if set, is the database beside it. Sessions in it are not listed here: they continue there.
 	newer *database
 }
 
@@ -108,7 +108,7 @@ func (d *document) parse(id string, content []byte) (state, error) {
 	return s, nil
 }
 
-// render gives the file of a state. Other members of the old file stay, in their order.
+// render returns the file of a state. Other members of the old file stay, in their order.
 func render(s *state, old []byte) []byte {
 	o := old
 	if o == nil {
@@ -130,7 +130,7 @@ func render(s *state, old []byte) []byte {
 	meta := metaOf(s)
 	set("meta", meta, meta != nil)
 	for key, value := range rawjson.Fields(s.other) {
-		// A member that says the same keeps its spelling.
+		// A member with the same meaning keeps its spelling.
 		if is := rawjson.Get(o, key); !slices.Contains(documented, key) && (is == nil || !bytes.Equal(rawjson.Compact(is), value)) {
 			o = rawjson.Set(o, key, value)
 		}
@@ -138,7 +138,7 @@ func render(s *state, old []byte) []byte {
 	return append(slices.Clip(o), '\n')
 }
 
-// metaOf is the meta with the project folder in it: a document has no other place for that.
+// metaOf returns the meta with the project folder in it: a document has no other place for that.
 func metaOf(s *state) []byte {
 	if s.root == "" || rawjson.Str(s.meta, "codelia_workspace_root") == s.root {
 		return s.meta

@@ -32,7 +32,7 @@ func readFile(fsys durable.FS, path string) ([]byte, time.Time, error) {
 	content := make([]byte, info.Size)
 	n, err := io.ReadFull(io.NewSectionReader(f, 0, info.Size), content)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil // it was cut meanwhile
+		err = nil // the file was truncated meanwhile
 	}
 	return content[:n], time.Unix(0, info.Nanos), err
 }
@@ -60,7 +60,7 @@ func splitMessages(content []byte) (list [][]byte, torn bool) {
 
 func isMessage(m []byte) bool { return rawjson.IsObject(m) && rawjson.Valid(m) }
 
-// lastUser is what the user said last, as the program's list shows it.
+// lastUser returns the last text of the user, as the program's list shows it.
 func lastUser(messages [][]byte) string {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if rawjson.Str(messages[i], "role") == "user" {

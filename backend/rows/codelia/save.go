@@ -137,8 +137,8 @@ func (d *database) commit(ctx context.Context, db *litefile.DB, s *state, staged
 	return err
 }
 
-// current gives the state, nil if it does not exist, and its row. It reads in the transaction, so no other writer of this
-// package comes between this and what is written next.
+// current returns the state, nil if it does not exist, and its row. It reads in the transaction, so no other writer of this package comes
+// between this read and the following write.
 func (d *database) current(ctx context.Context, tx *sql.Tx, id string) (*state, *row, error) {
 	r := new(row)
 	err := r.scan(tx.QueryRowContext(ctx, selectRows+` WHERE session_id = ?`, id))
@@ -166,7 +166,7 @@ func (d *database) unmake(db *litefile.DB, s *state) error {
 	})
 }
 
-// putRow writes the row of a state. The row's meta stays as it is spelled if it says the same, and if it is not an object and
+// putRow writes the row of a state. The row's meta keeps its spelling if it has the same meaning. It also stays if it is not an object and
 // the state has none: the caller never saw it.
 func putRow(ctx context.Context, tx *sql.Tx, s *state, before *row) error {
 	text := func(v string) sql.NullString { return sql.NullString{String: v, Valid: v != ""} }

@@ -45,8 +45,7 @@ func (r *row) into(s *state) {
 	}
 }
 
-// matches reports whether the row was written for these messages, as far as it tells. Without a row there is nothing to
-// wait for.
+// matches reports whether the row was written for these messages, as far as it shows. Without a row there is nothing to wait for.
 func (r *row) matches(s *state) bool {
 	return r == nil || r.count.Valid && int(r.count.Int64) == len(s.messages) && r.last.String == lastUser(s.messages)
 }
@@ -57,7 +56,7 @@ type snapshot struct {
 	rows  map[string]*row // by session id
 }
 
-// stamp gives the state of the database's files, zero if there is no database.
+// stamp returns the state of the database's files, zero if there is no database.
 func (d *database) stamp() (litefile.Stamp, error) {
 	s, err := litefile.StampOf(d.opt.FS, d.path())
 	if errors.Is(err, fs.ErrNotExist) {

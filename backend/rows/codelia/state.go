@@ -30,7 +30,7 @@ type state struct {
 	messages    [][]byte
 	torn        bool // the last message is torn
 	restored    bool // in a save: as it was, with its damage
-	// version is the compare-and-swap token of a loaded state. In a save it is what must be there; "" is nothing.
+	// version is the compare-and-swap token of a loaded state. In a save it is the version that must be there; "" means none.
 	version string
 }
 
@@ -85,7 +85,7 @@ func (s *state) session() rows.Session {
 	return rows.Session{ID: s.id, Header: s.header(), Messages: s.messages, Torn: s.torn, Time: at, Version: s.version}
 }
 
-// parseState reads what session gives. It copies what it keeps.
+// parseState parses a rows.Session as session makes it. It copies what it keeps.
 func parseState(from rows.Session) (state, error) {
 	h := from.Header
 	if !rawjson.IsObject(h) || !rawjson.Valid(h) || rawjson.Str(h, "session_id") == "" {
@@ -95,7 +95,7 @@ func parseState(from rows.Session) (state, error) {
 		return state{}, fmt.Errorf("%w: the header is that of session %s", backend.ErrName, id)
 	}
 	s := state{id: from.ID, root: rawjson.Str(h, "workspace_root"), version: from.Version, torn: from.Torn, restored: from.Restored}
-	// A header that does not say its version is of the one that is written.
+	// A header without a version has the version that is written.
 	if v := rawjson.Get(h, "schema_version"); v != nil {
 		s.schema = otherSchema(v)
 	}
@@ -127,7 +127,7 @@ func (s *state) check(replaced *state) error {
 	return nil
 }
 
-// otherSchema gives a schema_version as it is spelled, null where it is missing; nil for the one that is written.
+// otherSchema returns a schema_version as it is spelled, null if it is missing; nil for the version that is written.
 func otherSchema(v []byte) []byte {
 	switch string(v) {
 	case "1":
@@ -146,7 +146,7 @@ func (s *state) writable() error {
 	return nil
 }
 
-// fill takes over what a header and a document spell alike. A member of the wrong type is ignored, as the program does.
+// fill takes over the members that a header and a document have in common. A member of the wrong type is ignored, as in the program.
 func (s *state) fill(object []byte, known []string) {
 	s.updated, s.run = rawjson.Str(object, "updated_at"), rawjson.Str(object, "run_id")
 	if n, err := strconv.ParseInt(string(rawjson.Get(object, "invoke_seq")), 10, 64); err == nil {
@@ -169,7 +169,7 @@ func (s *state) fill(object []byte, known []string) {
 // timeForm is how the program spells times. All are of one length, so a save moves no message of the log.
 const timeForm = "2006-01-02T15:04:05.000Z"
 
-// usualTime spells a time in that form. Other texts stay as they are.
+// usualTime formats a time in that form. Other texts stay as they are.
 func usualTime(text string) string {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return t.UTC().Format(timeForm)
@@ -177,8 +177,8 @@ func usualTime(text string) string {
 	return text
 }
 
-// stamp sets the version, a hash of everything in the state. The files have no room for a counter, and the program would
-// not maintain it. Lengths before the parts keep different states from hashing the same bytes.
+// stamp sets the version, a hash of everything in the state. The files have no room for a counter, and the program would not maintain it.
+// Each part is preceded by its length, so that different states do not hash the same bytes.
 func (s *state) stamp() {
 	h := sha256.New()
 	for _, part := range []string{s.id, s.updated, s.run, string(s.seqText()), s.root, string(s.meta), string(s.other), string(s.schema)} {
@@ -194,7 +194,7 @@ func (s *state) stamp() {
 	s.version = hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// compare fails if now, which is nil for nothing, is not the version that a writer last saw.
+// compare fails if now (nil for none) does not have the version that a writer last saw.
 func compare(want string, now *state) error {
 	if now == nil && want == "" || now != nil && want == now.version {
 		return nil

@@ -75,8 +75,8 @@ func TestAppendTogether(t *testing.T) {
 	}
 }
 
-// The agent's own sessions are listed and read through the store without a Problem, and go from one form to the other
-// through the trash and back.
+// The agent's own sessions are listed and read through the store without a Problem, and can be moved from one form to the other through the
+// trash and back.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

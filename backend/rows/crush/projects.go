@@ -19,10 +19,10 @@ import (
 const (
 	// registry is the file that names all projects: {"projects":[{"path":…,"data_dir":…,"last_accessed":…}]}.
 	registry = "projects.json"
-	// database is the file in the data folder of a project, dataFolder that folder unless the registry names another.
+	// database is the file in the data folder of a project; dataFolder is that folder unless the registry names another.
 	database   = "crush.db"
 	dataFolder = ".crush"
-	// member of the first record of a log is the directory of the project.
+	// member is the member of a log's first record with the directory of the project.
 	member = "project"
 )
 
@@ -44,7 +44,7 @@ var _ interface {
 	rows.Scattered
 } = (*projects)(nil)
 
-// newProjects gives the Schema of the folder of a registry, of one project below it, or of one database.
+// newProjects returns the Schema of the folder of a registry, of one project below it, or of one database.
 func newProjects(root string) *projects {
 	p := &projects{root: filepath.Clean(root), open: map[string]*rows.Database{}}
 	if filepath.Ext(p.root) == ".db" {
@@ -57,13 +57,13 @@ func newProjects(root string) *projects {
 	return p
 }
 
-// oneName spells the path of a directory so that it is one name, and path reads it.
+// oneName encodes the path of a directory as one name, and path decodes it.
 var (
 	oneName = strings.NewReplacer("%", "%25", "/", "%2F", `\`, "%5C", ":", "%3A")
 	path    = strings.NewReplacer("%25", "%", "%2F", "/", "%5C", `\`, "%3A", ":")
 )
 
-// directory gives the directory of a project that is spelled as one name.
+// directory returns the directory of a project from its encoded name.
 func directory(key string) (dir string, ok bool) {
 	dir = path.Replace(key)
 	return dir, filepath.IsAbs(dir) && oneName.Replace(dir) == key
@@ -77,7 +77,7 @@ type project struct {
 	db   *rows.Database
 }
 
-// project gives the project of a directory with its data folder, "" for the usual one.
+// project returns the project of a directory with its data folder, "" for the usual one.
 func (p *projects) project(dir, data string) project {
 	key := oneName.Replace(dir) + "/"
 	if p.only != "" {
@@ -102,7 +102,7 @@ func (p *projects) project(dir, data string) project {
 	return project{dir, key, file, db}
 }
 
-// all gives the projects that are shown. One that was removed has no sessions.
+// all returns the projects that are shown. A project that was removed has no sessions.
 func (p *projects) all() (list []project, err error) {
 	if p.only != "" {
 		o, err := p.at(p.only)
@@ -111,7 +111,7 @@ func (p *projects) all() (list []project, err error) {
 	return p.registered()
 }
 
-// at gives the project of a directory. One that the registry does not name has the usual data folder.
+// at returns the project of a directory. A project that is not in the registry has the usual data folder.
 func (p *projects) at(dir string) (project, error) {
 	list, err := p.registered()
 	for _, o := range list {
@@ -122,7 +122,7 @@ func (p *projects) at(dir string) (project, error) {
 	return p.project(dir, ""), err
 }
 
-// registered gives the projects that the registry names.
+// registered returns the projects in the registry.
 func (p *projects) registered() (list []project, err error) {
 	if filepath.Ext(p.root) == ".db" {
 		return nil, nil
@@ -148,7 +148,7 @@ func (p *projects) registered() (list []project, err error) {
 	return list, nil
 }
 
-// find gives the project of a session and the session's own id.
+// find returns the project of a session and the session's own id.
 func (p *projects) find(id string) (project, string, error) {
 	dir, own, ok := p.only, id, true
 	if dir == "" {
@@ -168,7 +168,7 @@ func (o project) named(header []byte) []byte {
 	return rawjson.Set(header, member, rawjson.Quote(o.dir))
 }
 
-// bare removes it.
+// bare removes the directory.
 func bare(header []byte) []byte { return rawjson.Delete(header, member) }
 
 // List implements rows.Schema.
@@ -253,7 +253,7 @@ func (p *projects) Parse(id string, records [][]byte) (rows.Session, error) {
 	return s, err
 }
 
-// Touch implements rows.Schema: a trigger notes the time.
+// Touch implements rows.Schema: a trigger sets the time.
 func (p *projects) Touch(header []byte) []byte { return header }
 
 // Save implements rows.Schema.
@@ -275,7 +275,7 @@ func (p *projects) Remove(ctx context.Context, id, version string) error {
 	return o.db.Remove(ctx, own, version)
 }
 
-// Close lets go of the databases.
+// Close closes the databases.
 func (p *projects) Close() (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -4,9 +4,9 @@
 // ordered by time and number. The program adds rows. A compaction changes the flags of old ones, and an edit deletes rows. Package rows
 // has the form of a log.
 //
-// The columns of a session that change with each answer are not shown, so that the header stays the same when messages are added:
-// the time of the last change and the sums of tokens, which each message has, too. The sum of the cost is shown, because nothing else
-// tells it. The numbers of messages are not shown, as the database assigns them.
+// The columns of a session that change with each answer are not shown, so that the header stays the same when messages are added: the time
+// of the last change and the sums of tokens, which each message has, too. The sum of the cost is shown, because it is recorded nowhere
+// else. The numbers of messages are not shown, as the database assigns them.
 package goose
 
 import (
@@ -66,7 +66,7 @@ func claims(path string) bool {
 	return info.Mode().IsRegular()
 }
 
-// touched notes when a session was last written: lists of the program go by it.
+// touched records when a session was last written: lists of the program are ordered by it.
 func touched(ctx context.Context, tx *sql.Tx, id string, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `UPDATE sessions SET updated_at = ? WHERE id = ?`, now.UTC().Format("2006-01-02 15:04:05"), id)
 	return err

@@ -4,9 +4,9 @@
 // rows of part. Messages are ordered by time and id, parts by id. The program writes whole rows and changes them while an
 // answer streams; a revert, and what prunes old outputs, change them later. Package rows has the form of a log.
 //
-// The column time_updated of a session is not shown: the header stays the same when messages are added. Neither is project_id,
-// which depends on the machine. A new session gets the project that the
-// database has for its directory, or else the one that the program would use there, as far as that is in files.
+// The column time_updated of a session is not shown: the header stays the same when messages are added. Neither is project_id, which
+// depends on the machine. A new session gets the project that the database has for its directory, or else the one that the program would
+// use there, as far as files tell.
 //
 // Before it had a database the program kept files, in storage/; see storage.
 package opencode
@@ -99,13 +99,13 @@ func complete(ctx context.Context, tx *sql.Tx, session rows.Values) (rows.Values
 	return rows.Values{{Column: "project_id", Value: id}, {Column: "path", Value: path}, {Column: "time_updated", Value: session.Get("time_created")}}, err
 }
 
-// touched notes when a session was last written: lists of the program go by it.
+// touched records when a session was last written: lists of the program are ordered by it.
 func touched(ctx context.Context, tx *sql.Tx, id string, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `UPDATE session SET time_updated = ? WHERE id = ?`, now.UnixMilli(), id)
 	return err
 }
 
-// removed deletes the events of a session, which hold its texts again.
+// removed deletes the events of a session, which contain its texts again.
 func removed(ctx context.Context, tx *sql.Tx, id string) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM event_sequence WHERE aggregate_id = ?`, id)
 	return err

@@ -101,7 +101,7 @@ func TestStorage(t *testing.T) {
 	if _, err := b.Stat(t.Context(), "ses_1.jsonl"); !errors.Is(err, backend.ErrNotExist) {
 		t.Error(err)
 	}
-	// A database that cannot be read may have the session, and more of it.
+	// An unreadable database may have the session, and more of it.
 	if err := os.WriteFile(path, bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestStorage(t *testing.T) {
 	}
 }
 
-// A new session belongs to the project that the database has for its directory, or that git's files say.
+// A new session belongs to the project that the database has for its directory, or that git's files name.
 func TestProject(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

@@ -13,15 +13,15 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// The project of directories that are in no repository.
+// The project of directories that are not in a repository.
 const (
 	global     = "global"
 	globalRoot = "/"
 )
 
-// projectOf gives the id and the worktree of the project that a directory belongs to: the one with the nearest worktree that
-// the database knows, else the one that the program would make. The program names a repository without a remote and without
-// a file of its own after its first commit, which is not looked up: such a session is global.
+// projectOf returns the id and the worktree of the project that a directory belongs to: the one with the nearest worktree that the database
+// knows, else the one that the program would make. The program names a repository without a remote and without a file of its own after its
+// first commit, which is not looked up here: such a session is global.
 func projectOf(ctx context.Context, tx *sql.Tx, directory string) (id, worktree string, err error) {
 	found, err := tx.QueryContext(ctx, `SELECT id, worktree FROM project`)
 	if err != nil {
@@ -47,7 +47,7 @@ func projectOf(ctx context.Context, tx *sql.Tx, directory string) (id, worktree 
 	return global, globalRoot, nil
 }
 
-// repository gives the id that the program makes for the repository around a directory; "" if files do not say it.
+// repository returns the id that the program makes for the repository around a directory; "" if it cannot be determined from files.
 func repository(directory string) (id, worktree string) {
 	for dir := directory; ; dir = filepath.Dir(dir) {
 		git := filepath.Join(dir, ".git")
@@ -68,7 +68,7 @@ func repository(directory string) (id, worktree string) {
 	}
 }
 
-// originOf gives host and path of the remote "origin" in a configuration of git; "" if there is none.
+// originOf returns host and path of the remote "origin" in a configuration of git; "" if there is none.
 func originOf(config string) string {
 	text, err := durable.ReadRegular(config)
 	if err != nil {
@@ -88,7 +88,7 @@ func originOf(config string) string {
 	return ""
 }
 
-// hostPath gives host and path of a remote, without the user, the port and the ending ".git".
+// hostPath returns host and path of a remote, without the user, the port and the ending ".git".
 func hostPath(remote string) string {
 	var host, path string
 	if u, err := url.Parse(remote); err == nil && u.Host != "" {

@@ -36,7 +36,7 @@ type storage struct {
 	newer *rows.Database
 }
 
-// newStorage gives the Schema of a folder storage. The database lies beside it.
+// newStorage returns the Schema of a folder storage. The database lies beside it.
 func newStorage(dir string) *storage {
 	return &storage{dir: dir, newer: rows.NewDatabase(filepath.Join(filepath.Dir(dir), "opencode.db"), Tables(), rows.Options{})}
 }
@@ -51,10 +51,10 @@ func StorageDriver() backend.Driver {
 	}}
 }
 
-// Close lets go of the database.
+// Close closes the database.
 func (s *storage) Close() error { return s.newer.Close() }
 
-// ids gives the names of the JSON files in a folder, without their ending. A folder that does not exist has none.
+// ids returns the names of the JSON files in a folder, without their ending. A folder that does not exist has none.
 func ids(dir string) (list []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,7 +124,7 @@ func (s *storage) Load(ctx context.Context, id string) (rows.Session, error) {
 	case err == nil:
 		return rows.Session{}, fmt.Errorf("%s: %w: the database has it", id, backend.ErrNotExist)
 	case !errors.Is(err, backend.ErrNotExist):
-		return rows.Session{}, err // the database may have it, and newer
+		return rows.Session{}, err // the database may have the session, and a newer state of it
 	}
 	info, err := object(files[0])
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *storage) Load(ctx context.Context, id string) (rows.Session, error) {
 	return out, nil
 }
 
-// parts gives the parts of a message, ordered by their ids.
+// parts returns the parts of a message, ordered by their ids.
 func (s *storage) parts(session, message string, at int64) ([]byte, error) {
 	list, err := ids(filepath.Join(s.dir, "part", message))
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *storage) parts(session, message string, at int64) ([]byte, error) {
 	return bytes.Join(out, []byte(",")), nil
 }
 
-// header gives the row of a session as the database would have it.
+// header returns the row of a session as the database would have it.
 func header(id string, info, times []byte) []byte {
 	text := func(key string) []byte { return rawjson.Quote(rawjson.Str(info, key)) }
 	o := []byte("{}")
@@ -206,7 +206,7 @@ func header(id string, info, times []byte) []byte {
 	return slices.Concat([]byte(`{"session":`), o, []byte("}"))
 }
 
-// row gives a row of a message or, with the message that it belongs to, of a part.
+// row returns a row of a message or, with the message that it belongs to, of a part.
 func row(session, message, id string, at int64, data []byte) []byte {
 	for _, name := range []string{"id", "sessionID", "messageID"} {
 		data = rawjson.Delete(data, name)

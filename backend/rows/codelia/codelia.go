@@ -103,7 +103,7 @@ func open(dir string, opt backend.OpenOptions) (backend.Backend, error) {
 type options struct {
 	// FS is the file system for everything but the database; nil is the machine's.
 	FS durable.FS
-	// Clock gives the time of saves; nil is the machine's.
+	// Clock returns the time of saves; nil is the machine's.
 	Clock func() time.Time
 }
 

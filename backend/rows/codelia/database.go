@@ -25,7 +25,7 @@ type database struct {
 	known *snapshot // the last snapshot, nil if a change after it might not show
 }
 
-// newDatabase gives the schema of a folder of sessions (~/.codelia/sessions). The folder need not exist.
+// newDatabase returns the schema of a folder of sessions (~/.codelia/sessions). The folder need not exist.
 func newDatabase(dir string, opt options) *database { return &database{place: newPlace(dir, opt)} }
 
 func (d *database) path() string { return filepath.Join(d.dir, databaseName) }

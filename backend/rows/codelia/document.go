@@ -25,7 +25,7 @@ type document struct {
 	newer *database
 }
 
-// newDocument gives the schema of a folder of sessions. The folder need not exist.
+// newDocument returns the schema of a folder of sessions. The folder need not exist.
 func newDocument(dir string, opt options) *document { return &document{place: newPlace(dir, opt)} }
 
 func (d *document) path(id string) string { return filepath.Join(d.dir, stateName, id+".json") }

@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// readFile gives a file as it was when it was opened, and its modification time. It refuses devices and pipes, because
+// readFile returns a file as it was when it was opened, and its modification time. It refuses devices and pipes, because
 // reading one might never end.
 func readFile(fsys durable.FS, path string) ([]byte, time.Time, error) {
 	f, err := fsys.Open(path, os.O_RDONLY, 0)

@@ -50,7 +50,7 @@ type params struct {
 	Dir        string `json:"dir,omitempty"`
 	Limit      *int   `json:"limit,omitempty"`
 	Session    string `json:"session,omitempty"`
-	// Force: the agents do not mind a directory that does not exist.
+	// Force: the agents accept a directory that does not exist.
 	Force bool `json:"force,omitempty"`
 }
 

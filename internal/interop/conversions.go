@@ -22,9 +22,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// compareConversions makes the comparison "conversions": sessions of other agents are converted for pi and omp. The real
-// program opens them, and what it would send is what this library says. A provider accepts each message, and none is
-// missing.
+// compareConversions makes the comparison "conversions": sessions of other agents are converted for pi and omp. The real program opens
+// them, and its request must equal that of this library. A provider must accept each message, and none may be missing.
 func compareConversions(ctx context.Context, opt options) error {
 	for _, target := range []struct {
 		program program
@@ -63,7 +62,7 @@ type conversion struct {
 	sessions int
 }
 
-// run gives how many messages were compared.
+// run returns how many messages were compared.
 func (c *conversion) run(ctx context.Context, seed uint64) (messages int, err error) {
 	log := gen.Session(gen.Options{Seed: seed, Entries: 80, CompactEvery: 30, Branches: 1})
 	for _, from := range []struct {
@@ -107,7 +106,7 @@ func (c *conversion) convert(ctx context.Context, from dialect.Dialect, log []by
 	return c.compare(ctx, src, dst)
 }
 
-// compare asks the program what it would send.
+// compare compares the request of the program with that of this library.
 func (c *conversion) compare(ctx context.Context, src, dst *treeline.Session) (int, error) {
 	var theirs []any
 	if err := c.peer.ask(struct {
@@ -143,7 +142,7 @@ func (c *conversion) compare(ctx context.Context, src, dst *treeline.Session) (i
 	return len(theirs), missing(ctx, src, squeezed(all.String()))
 }
 
-// acceptable gives the calls that the next results may answer, or says why a provider would refuse a message.
+// acceptable returns the calls that the next results may answer, or why a provider would refuse a message.
 func acceptable(s *treeline.Session, message []byte, calls []string) ([]string, error) {
 	parts := s.MessageParts(message)
 	var own []string
@@ -166,7 +165,7 @@ func acceptable(s *treeline.Session, message []byte, calls []string) ([]string, 
 	return calls, nil
 }
 
-// squeezed is a text without white space: omp lays out summaries anew.
+// squeezed returns a text without white space: omp reformats summaries.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // missing reports a text that the old program sends and that is not among the texts that the new one sends.
@@ -180,7 +179,7 @@ func missing(ctx context.Context, src *treeline.Session, sent string) error {
 			return err
 		}
 		if src.Dialect().Codec().Role(m.JSON) == session.RoleSystem {
-			continue // the agent's own, made anew by each
+			continue // a text of the agent's own, which each agent makes anew
 		}
 		for _, p := range src.MessageParts(m.JSON) {
 			t, ok := p.(session.Text)
@@ -188,7 +187,7 @@ func missing(ctx context.Context, src *treeline.Session, sent string) error {
 				continue
 			}
 			text := t.Text
-			if _, inner, ok := strings.Cut(text, "<summary>\n"); ok { // each program has its own words around it
+			if _, inner, ok := strings.Cut(text, "<summary>\n"); ok { // each program surrounds it with words of its own
 				text = strings.TrimSuffix(inner, "</summary>")
 			}
 			if !strings.Contains(sent, squeezed(text)) {

@@ -25,7 +25,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// converted are the scenes of a random conversation in the formats of every other family, continued in the agent.
+// converted returns the scenes of a random conversation in the formats of every other family, continued in the agent.
 func (a agent) converted(seed uint64) (list []scene) {
 	options := gen.Options{Seed: seed, Entries: 40, CompactEvery: 25, Branches: 1}
 	log := gen.Session(options)
@@ -49,7 +49,7 @@ func (a agent) converted(seed uint64) (list []scene) {
 	return list
 }
 
-// fixtures are the scenes of sessions that the tests of other dialects read: as many of them as the options say.
+// fixtures returns the scenes of sessions that the tests of other dialects read: as many as the options allow.
 func (a agent) fixtures(opt options) (list []scene, err error) {
 	for _, from := range all.Dialects() {
 		if from == a.dialect {
@@ -81,7 +81,7 @@ func (a agent) fixtures(opt options) (list []scene, err error) {
 	return list[:min(opt.fixtures, len(list))], nil
 }
 
-// resumeIn converts a log of another agent as "treeline resume --in" does. A log without messages gives no command.
+// resumeIn converts a log of another agent as "treeline resume --in" does. A log without messages yields no command.
 func (d *desk) resumeIn(ctx context.Context, from dialect.Dialect, log []byte) (c treeline.ResumeCommand, err error) {
 	store, err := d.store()
 	if err != nil {
@@ -118,5 +118,5 @@ func (d *desk) resumeIn(ctx context.Context, from dialect.Dialect, log []byte) (
 	return c, err
 }
 
-// hashed is the hash by which Gemini CLI knows a directory.
+// hashed returns the hash by which Gemini CLI identifies a directory.
 func hashed(dir string) []byte { return fmt.Appendf(nil, "%x", sha256.Sum256([]byte(dir))) }

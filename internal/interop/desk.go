@@ -26,7 +26,7 @@ import (
 // provider.
 type desk struct {
 	agent
-	path    string // of the binary
+	path    string // path of the binary
 	home    string
 	workDir string
 	api     *fakeapi.Server
@@ -58,7 +58,7 @@ func newDesk(a agent, path, home string) (*desk, error) {
 
 func (d *desk) close() error { return d.api.Close() }
 
-// clear removes what earlier sessions left.
+// clear removes the files of earlier sessions.
 func (d *desk) clear() error {
 	for _, pattern := range d.traces {
 		found, err := filepath.Glob(filepath.Join(d.home, filepath.FromSlash(pattern)))
@@ -74,7 +74,7 @@ func (d *desk) clear() error {
 	return nil
 }
 
-// start has the program make its database.
+// start runs the program once, so that it makes its database.
 func (d *desk) start(ctx context.Context) error {
 	if d.rows == nil {
 		return nil
@@ -92,7 +92,7 @@ func (d *desk) start(ctx context.Context) error {
 	return err
 }
 
-// store is a store of this library in the agent's home.
+// store opens a store of this library in the agent's home.
 func (d *desk) store() (*treeline.Store, error) {
 	opt := treeline.Options{Home: d.home, WorkDir: d.workDir, Getenv: func(string) string { return "" }, NoBreadcrumbs: true}
 	if d.rows != nil {
@@ -112,12 +112,12 @@ func (d *desk) lay(id string, log []byte, others map[string][]byte) (c treeline.
 			return c, err
 		}
 	}
-	// The command names the session as the caller does: not every file is named after the whole id.
+	// The command names the session by the id that the caller uses: not every file is named after the whole id.
 	c = treeline.ResumeCommand{Path: path, Launch: dialect.Launch{Args: append(d.resume[:len(d.resume):len(d.resume)], id)}}
 	return c, os.WriteFile(path, bytes.ReplaceAll(log, []byte(draft.CWD), []byte(d.workDir)), 0o600)
 }
 
-// command is what this library says to start, so that the agent goes on with a session.
+// command returns the command with which, according to this library, the agent continues a session.
 func (d *desk) command(ctx context.Context, store *treeline.Store, path string, opt treeline.ResumeOptions) (c treeline.ResumeCommand, err error) {
 	s, err := store.Open(ctx, path, treeline.OpenOptions{Dialect: d.dialect})
 	if err != nil {
@@ -151,7 +151,7 @@ func (d *desk) expect(ctx context.Context, path string) (messages []string, mode
 	return messages, model, err
 }
 
-// expectAt is what this library says of a leaf: the messages of "treeline context --parts".
+// expectAt returns the messages of a leaf according to this library: those of "treeline context --parts".
 func (d *desk) expectAt(ctx context.Context, s *treeline.Session, leaf session.EntryID) ([]string, error) {
 	return projected.Context(treeline.Messages(ctx, s, leaf, treeline.ContextOptions{}), d.agent.api == fakeapi.Messages)
 }
@@ -159,11 +159,11 @@ func (d *desk) expectAt(ctx context.Context, s *treeline.Session, leaf session.E
 // uuid finds the first id in the name of a session's file.
 var uuid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// sent is what the agent sends when it resumes the session in a file.
+// sent is the request that the agent sends when it resumes the session in a file.
 type sent struct {
 	messages []string
 	body     []byte // nil: it refused the session
-	said     string // what it printed
+	said     string // output of the agent
 }
 
 // ask lets the agent resume a session.
@@ -176,8 +176,8 @@ func (d *desk) ask(ctx context.Context, c treeline.ResumeCommand) (s sent, err e
 	return s, err
 }
 
-// took reports whether the agent sent the prompt, and what it sent. Agents also ask for titles and the like, with the prompt inside
-// a longer text; that request may come first.
+// took reports whether the agent sent the prompt, and finds that request. Agents also ask for titles and the like, with the prompt inside a
+// longer text; such a request may come first.
 func (d *desk) took(s *sent) (ok bool, err error) {
 	for _, r := range d.api.Take() {
 		prompted := bytes.Contains(r.Body, []byte(`"`+projected.NextPrompt+`"`))
@@ -193,13 +193,14 @@ func (d *desk) took(s *sent) (ok bool, err error) {
 	return false, nil
 }
 
-// environ is the environment of the agent. Its temporary files go away with its home: OpenCode leaves a library of 5 MB at each start.
+// environ returns the environment of the agent. Its temporary files are removed with its home: OpenCode leaves a library of 5 MB at each
+// start.
 func (d *desk) environ() []string {
 	// Nothing listens at the proxy: requests to other hosts fail at once, without a look-up of names that takes seconds.
 	return append(d.env(d.api.URL()), "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1", "HOME="+d.home, "TMPDIR="+filepath.Join(d.home, "tmp"), "PATH="+os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color")
 }
 
-// run starts the agent and gives what it printed. That it failed is no error.
+// run starts the agent and returns its output. A failure of the agent is not an error.
 func (d *desk) run(ctx context.Context, dir string, env, args []string) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 type folders struct {
 	rnd   *rand.Rand
 	made  int
-	pi    bool     // the agent is pi, which like us follows symbolic links and reads headers of any length
+	pi    bool     // the agent is pi, which like this library follows symbolic links and reads headers of any length
 	last  []string // the records of the last session, for forks
 	times []time.Time
 }
@@ -32,7 +32,7 @@ func newFolders(seed uint64, pi bool) *folders {
 	return f
 }
 
-func (f *folders) in(n int) bool { return f.rnd.IntN(n) == 0 } // one time in n
+func (f *folders) in(n int) bool { return f.rnd.IntN(n) == 0 } // true one time in n
 
 func pick[T any](f *folders, list ...T) T { return list[f.rnd.IntN(len(list))] }
 
@@ -57,7 +57,7 @@ func (f *folders) fill(dir string, cwds ...string) error {
 	return f.litter(dir, cwds...)
 }
 
-// litter adds files that are not sessions, or should not count twice: copies, backups, folders with odd names.
+// litter adds files that are not sessions, or must not count twice: copies, backups, folders with odd names.
 func (f *folders) litter(dir string, cwds ...string) error {
 	for _, name := range []string{
 		"notes.txt", "session.json", "session.jsonl.bak", "2026-02-16T10-00-00-000Z_sub/0-task.jsonl", "folder.jsonl/inside.txt",
@@ -86,7 +86,7 @@ func (f *folders) iso() string {
 	return pick(f, f.times...).Add(time.Duration(f.rnd.IntN(1000)) * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// log is the text of one session. A third are damaged or odd.
+// log returns the text of one session. A third are damaged or odd.
 func (f *folders) log(cwd string) string {
 	f.made++
 	switch f.rnd.IntN(24) {
@@ -123,7 +123,7 @@ func (f *folders) log(cwd string) string {
 	return strings.Join(records, pick(f, "\n", "\n", "\n", "\r\n", "\n\n")) + end
 }
 
-// header may lack a member or have an odd one.
+// header returns a header, which may lack a member or have an odd one.
 func (f *folders) header(cwd string, version int) string {
 	members := []string{`"type":"session"`}
 	if version > 1 {
@@ -150,20 +150,20 @@ func (f *folders) header(cwd string, version int) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// title is the name of a session. The programs cut names at 39 or 40 UTF-16 units, so some lengths are around these, with
-// surrogate pairs across the cut.
+// title returns the name of a session. The programs cut names at 39 or 40 UTF-16 units, so some lengths are around these, with surrogate
+// pairs across the cut.
 func (f *folders) title() string {
 	return pick(f, "Fix the parser", "", "  ", "\n", "two\nlines", "\r\nsecond", "tab\tand\x1b[31mescape\x7f", "漢字の題名", strings.Repeat("0123456789", 4),
 		strings.Repeat("0123456789", 4)+"!", strings.Repeat("é", 45), strings.Repeat("x", 38)+"😀😀", strings.Repeat("x", 37)+"😀😀😀", "\u00a0padded\ufeff")
 }
 
-// prompt is the text of a user message.
+// prompt returns the text of a user message.
 func (f *folders) prompt() string {
 	return pick(f, "Hello", "fix the tests, please", "/compact now", "!ls -la", "", " ", "lines\nand\nlines", "\n\nlate", "with \"quotes\"", "漢字 😀", "\u2028x",
 		strings.Repeat("a very long prompt ", 30+f.rnd.IntN(400)), "\x00\x01", f.title())
 }
 
-// message may have a timestamp that is missing, a text or a fraction: the programs compare them as JavaScript does.
+// message returns a message. Its timestamp may be missing, a text or a fraction: the programs compare timestamps as JavaScript does.
 func (f *folders) message(role string) string {
 	text := func() string { return `{"type":"text","text":` + spell(f.prompt()) + `}` }
 	content := spell(f.prompt())
@@ -187,7 +187,7 @@ func (f *folders) message(role string) string {
 
 func (f *folders) millis() string { return fmt.Sprint(pick(f, f.times...).UnixMilli()) }
 
-// record is a record of a kind that counts in a list, of one that does not, or a torn one.
+// record returns a record of a kind that counts in a list, of one that does not, or a torn one.
 func (f *folders) record() string {
 	head := func(kind string) string {
 		return fmt.Sprintf(`{"type":%q,"id":"%08x","parentId":null,"timestamp":%s`, kind, f.rnd.Uint32(), spell(f.iso()))
@@ -220,7 +220,7 @@ func (f *folders) record() string {
 	return f.message("user")
 }
 
-// spell returns JSON, or the error as text: it is mostly used in messages.
+// spell encodes a value as JSON, or returns the error as a text: it is mostly used in messages.
 func spell(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

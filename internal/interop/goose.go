@@ -52,7 +52,7 @@ var gooseCLI = agent{
 // elsewhere is the text of a result whose picture is in the next message.
 const elsewhere = "\n\t\ttext \"This tool result included an image that is uploaded in the next message.\""
 
-// projectGoose is projected.Chat with pictures in the results that they belong to.
+// projectGoose is projected.Chat, with pictures moved into the results that they belong to.
 func projectGoose(body []byte) ([]string, error) {
 	list, err := projected.Chat(body)
 	for i := 0; i+1 < len(list); i++ {

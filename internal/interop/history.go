@@ -40,7 +40,7 @@ func compareHistory(ctx context.Context, opt options) error {
 	return nil
 }
 
-// historian lets two programs use one history.db.
+// historian tests two programs that use one history.db.
 type historian struct {
 	peer    *peer
 	rnd     *rand.Rand
@@ -100,7 +100,7 @@ func (h *historian) theirs(_ context.Context, prompts []string) error {
 	return h.peer.ask(historyCommand{Op: "add", Prompts: prompts, CWD: h.home}, &none)
 }
 
-// openTheirs lets the agent open the database, which it does once.
+// openTheirs makes the agent open the database, which it does once.
 func (h *historian) openTheirs() error {
 	var none any
 	return h.peer.ask(historyCommand{Op: "history", Path: h.opt.DB}, &none)
@@ -116,8 +116,8 @@ type historyCommand struct {
 	Limit   int      `json:"limit"`
 }
 
-// atOnce lets both sides add n prompts each at the same time: the agent, a goroutine that keeps the database open as an agent
-// does, and one that opens it for each prompt as the command line does.
+// atOnce makes both sides add n prompts each at the same time: the agent, a goroutine that keeps the database open as an agent does, and
+// one that opens it for each prompt as the command line does.
 func (h *historian) atOnce(ctx context.Context, n int) error {
 	theirs, kept, opened := h.texts("theirs", n), h.texts("kept", n/2), h.texts("opened", n-n/2)
 	if err := h.peer.send(historyCommand{Op: "add", Prompts: theirs, CWD: h.home}); err != nil {
@@ -160,7 +160,7 @@ func (h *historian) atOnce(ctx context.Context, n int) error {
 	return nil
 }
 
-// complaints returns an error of the history that the agent only wrote into its log.
+// complaints returns an error of the history that the agent only wrote to its log.
 func (h *historian) complaints() error {
 	return filepath.WalkDir(h.home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".log") {

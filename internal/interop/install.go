@@ -17,7 +17,7 @@ import (
 type program struct {
 	name     string
 	packages []string // with their versions
-	unused   []string // packages for other parts of the agent
+	unused   []string // packages for parts of the agent that are not used here
 	script   []byte
 	file     string // the script's name
 	bun      bool   // it runs on bun, which is installed beside it
@@ -51,7 +51,7 @@ var (
 	}
 )
 
-// reading is a program with the script that reads sessions.
+// reading returns the program with the script that reads sessions.
 func (p program) reading() program {
 	p.script, p.file = contextScript, "context.mts"
 	return p

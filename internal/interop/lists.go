@@ -35,7 +35,7 @@ type lister struct {
 	program program
 	dialect string
 	root    string // below the home
-	recents bool   // it has a list of recent sessions, and no order among sessions of the same time
+	recents bool   // it has a list of recent sessions, which does not order sessions of the same time
 
 	home, work string
 	peer       *peer
@@ -78,8 +78,8 @@ func (l *lister) run(ctx context.Context, opt options) (err error) {
 	return nil
 }
 
-// trial fills the agent's folder and asks both sides the same. "a-b" and "a/b" share one folder in both programs, a link has two
-// names, and one directory does not exist.
+// trial fills the agent's folder and asks both sides the same. "a-b" and "a/b" share one folder in both programs, a link has two names, and
+// one directory does not exist.
 func (l *lister) trial(ctx context.Context, seed uint64) error {
 	root := filepath.Join(l.home, filepath.FromSlash(l.root))
 	if err := errors.Join(os.RemoveAll(root), os.RemoveAll(l.work)); err != nil {
@@ -177,7 +177,7 @@ func (l *lister) goOn(ctx context.Context, cwds, dirs []string, own string) erro
 			switch {
 			case err == nil && reflect.DeepEqual(theirs, ours) || l.excused(theirs, ours, cwd, dir):
 			case dir == "" && ours != nil && filepath.Dir(*ours) != dirs[i]: // a session of that directory in another folder
-			case err != nil && strings.Contains(err.Error(), "newer version"): // we never write to it
+			case err != nil && strings.Contains(err.Error(), "newer version"): // this library never writes to it
 			case err != nil:
 				wrong = append(wrong, fmt.Errorf("%s: %w", spell(c), err))
 			default:
@@ -188,9 +188,9 @@ func (l *lister) goOn(ctx context.Context, cwds, dirs []string, own string) erro
 	return errors.Join(wrong...)
 }
 
-// excused reports whether the difference is intended. The agent takes the newest file of the folder, even of another
-// directory, of a newer version or, in oh-my-pi, any of several of the same time; or one without a directory in a session
-// folder for all directories. FORMATS.md has a row for each.
+// excused reports whether the difference is intended. The agent takes the newest file of the folder, even if it is of another directory, of
+// a newer version or, in oh-my-pi, one of several of the same time; or, in a session folder for all directories, one without a directory.
+// FORMATS.md has a row for each of these.
 func (l *lister) excused(theirs, ours *string, cwd, dir string) bool {
 	if theirs == nil {
 		return false
@@ -233,7 +233,7 @@ func sameAge(a, b string) bool {
 	return err == nil && x.ModTime().Equal(y.ModTime())
 }
 
-// keeping calls do and restores all sessions. cp -a keeps times and links.
+// keeping calls do and then restores all sessions. cp -a keeps times and links.
 func (l *lister) keeping(ctx context.Context, do func() error) error {
 	dirs := []string{filepath.Join(l.home, filepath.FromSlash(l.root)), l.work}
 	for _, dir := range dirs {
@@ -325,11 +325,11 @@ func (r row) path() string {
 	return s
 }
 
-// when is the time by which the list is sorted.
+// when returns the time by which the list is sorted.
 func (r row) when() any { return cmp.Or(r.get("mtime"), r.get("modified")) }
 
-// inOrder sorts rows of the same time by their path: oh-my-pi has them in the order in which it happened to read the files. In a
-// list that is cut off, the last rows keep only their time, since any of that time may be missing.
+// inOrder sorts rows of the same time by their path: oh-my-pi has them in the order in which it read the files. In a list that is cut off,
+// the last rows keep only their time, since any row of that time may be missing.
 func inOrder(rows []row, cut bool) {
 	for from := 0; from < len(rows); {
 		to := from + 1

@@ -71,7 +71,7 @@ func (l *lister) compareLs(ctx context.Context) error {
 	}
 	var wrong []error
 	when := map[string]string{}
-	if l.recents { // pi sorts by the last message, and we by the file
+	if l.recents { // pi sorts by the last message, and this library by the file
 		for _, r := range theirs {
 			when[r.path()], _ = r.get("modified").(string)
 		}
@@ -97,7 +97,7 @@ func (l *lister) compareLs(ctx context.Context) error {
 		}
 		count, _ := r.get("messageCount").(float64)
 		if text, err := os.ReadFile(r.path()); err == nil && l.recents && bytes.Contains(text, []byte(`"session_info"`)) {
-			name = "" // a name that pi gave: we prefer it to a summary, and oh-my-pi never shows it
+			name = "" // this library prefers a name that pi gave to a summary, and oh-my-pi never shows it
 		}
 		// A session without a visible name has another title in treeline.
 		if !begins(first, mine.Prompt) || int(count) != mine.Messages || words(name) != "" && !begins(name, mine.Title) {

@@ -20,7 +20,7 @@ var openCode = agent{
 	api: fakeapi.Chat, project: projected.Chat,
 	rows: &table{
 		database: filepath.Join(".local", "share", "opencode", "opencode.db"), tables: rowsopencode.Tables, directory: "directory",
-		// Ids are unique in the database, and the same in all fixtures. The model is the one that is asked.
+		// Ids are unique in the database, but the same in all fixtures. The model is the one of the stand-in.
 		own: func(log []byte, n int) []byte {
 			for _, id := range []string{"Fixtur0", "Fixture", "abcdefghi"} { // of messages, sessions and parts
 				log = bytes.ReplaceAll(log, []byte(id), fmt.Appendf(nil, "%s%03d%s", id[:len(id)-4], n, id[len(id)-1:]))

@@ -25,11 +25,11 @@ type table struct {
 	tables   func() rows.Tables
 	// directory is the column of a session with its directory.
 	directory string
-	// own gives the nth fixture ids of its own: those of fixtures are the same.
+	// own returns the nth fixture with ids of its own: the fixtures have the same ids.
 	own func(log []byte, n int) []byte
 }
 
-// rowScenes are those of an agent with a database: sessions of its own, written and converted ones.
+// rowScenes returns the scenes of an agent with a database: sessions of its own, written and converted ones.
 func (a agent) rowScenes(opt options) (list []scene, err error) {
 	if list, err = a.ownRows(); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (a agent) rowScenes(opt options) (list []scene, err error) {
 	return slices.DeleteFunc(list, func(s scene) bool { return !opt.plays(s.name) }), err
 }
 
-// ownRows are the scenes of sessions that the tests of the dialect read, put into the database.
+// ownRows returns the scenes of sessions that the tests of the dialect read, put into the database.
 func (a agent) ownRows() (list []scene, err error) {
 	name := a.dialect.Name()
 	files, err := filepath.Glob(filepath.Join("dialect", name, "testdata", name, "*.jsonl"))
@@ -61,14 +61,14 @@ func (a agent) ownRows() (list []scene, err error) {
 	return list, err
 }
 
-// layRows puts a session into the database. A damaged fixture is no session of a database and gives no command.
+// layRows puts a session into the database. A damaged fixture cannot be a session of a database and yields no command.
 func (d *desk) layRows(ctx context.Context, log []byte) (c treeline.ResumeCommand, err error) {
 	t := d.rows.tables()
 	var records [][]byte
 	for line := range bytes.Lines(log) {
 		records = append(records, bytes.TrimSuffix(line, []byte{'\n'}))
 	}
-	// The program wants the directory to exist.
+	// The program requires that the directory exists.
 	row := rawjson.Get(records[0], t.Session.Name)
 	records[0] = rawjson.Set(records[0], t.Session.Name, rawjson.Set(row, d.rows.directory, rawjson.Quote(d.workDir)))
 	id := rawjson.Str(row, t.Session.ID)
@@ -83,7 +83,7 @@ func (d *desk) layRows(ctx context.Context, log []byte) (c treeline.ResumeComman
 	return treeline.ResumeCommand{Path: filepath.Join(path, id+".jsonl"), Launch: dialect.Launch{Args: append(d.resume[:len(d.resume):len(d.resume)], id)}}, nil
 }
 
-// housed gives all sessions of the database a directory that exists: the program refuses others.
+// housed gives all sessions of the database an existing directory: the program refuses others.
 func (d *desk) housed(ctx context.Context) error {
 	db, err := litefile.Write(durable.OS{}, filepath.Join(d.home, d.rows.database), litefile.Writing{Busy: 5 * time.Second})
 	if err != nil {

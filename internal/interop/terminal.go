@@ -50,7 +50,7 @@ func onTerminal(opt options, notes io.Writer) (list []scene) {
 	return list
 }
 
-// building lets one desk at a time build the program.
+// building allows one desk at a time to build the program.
 var building sync.Mutex
 
 // treeline builds the command line of this library once.
@@ -68,7 +68,7 @@ func (d *desk) treeline(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// shell is a command in the desk's working directory, where the agent is in a folder of PATH.
+// shell returns a command in the desk's working directory; the agent is in a folder of PATH.
 func (d *desk) shell(ctx context.Context, words ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir = d.workDir
@@ -76,7 +76,7 @@ func (d *desk) shell(ctx context.Context, words ...string) *exec.Cmd {
 	return cmd
 }
 
-// printed is what a command prints.
+// printed returns the output of a command.
 func (d *desk) printed(ctx context.Context, line string) (string, error) {
 	out, err := d.shell(ctx, "sh", "-c", line).Output()
 	return strings.TrimSpace(string(out)), err
@@ -125,7 +125,7 @@ func (d *desk) askOnTerminal(ctx context.Context, line string) (s sent, err erro
 		case typed.IsZero() && seen.quiet(1500*time.Millisecond):
 			_, err = io.WriteString(in, projected.NextPrompt)
 			typed = time.Now()
-		// Enter is another key press: at once with the text it would count as pasted.
+		// Enter is a separate key press: together with the text it would count as pasted.
 		case !typed.IsZero() && time.Since(typed) > time.Second && seen.quiet(300*time.Millisecond):
 			_, err = io.WriteString(in, "\r")
 			typed = time.Now().Add(10 * time.Second)
@@ -136,8 +136,8 @@ func (d *desk) askOnTerminal(ctx context.Context, line string) (s sent, err erro
 	}
 }
 
-// killRest kills the processes that an agent left behind, which are those with the desk's home (Linux). A terminal that is closed only
-// asks them to end, and until then they write files and send requests.
+// killRest kills the processes that an agent left behind, which are those with the desk's home in their environment (Linux). A closed
+// terminal only asks them to end, and until then they write files and send requests.
 func (d *desk) killRest() {
 	home := []byte("\x00HOME=" + d.home + "\x00")
 	for range 100 {
@@ -161,7 +161,7 @@ func (d *desk) killRest() {
 	}
 }
 
-// screen is what a program showed on a terminal. It answers what programs ask a terminal.
+// screen keeps what a program shows on a terminal. It answers the queries that programs send to a terminal.
 type screen struct {
 	keys io.Writer
 
@@ -185,14 +185,14 @@ func (s *screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// quiet reports whether something was shown, and nothing for a while.
+// quiet reports whether something was shown, and nothing more for a while.
 func (s *screen) quiet(d time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.seen) > 0 && time.Since(s.last) > d
 }
 
-// text is the end of what was shown.
+// text returns the end of what was shown.
 func (s *screen) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

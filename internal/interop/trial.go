@@ -77,8 +77,8 @@ func newTrial(dir string, p *peer, seed uint64) *trial {
 	return &trial{dir: dir, peer: p, rnd: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// run lets this library and the agent append by turns, three times each, and compares after each turn. Nothing is refused: the
-// agent takes what this library takes for a mistake, such as a compaction that keeps from an entry of another branch.
+// run lets this library and the agent append by turns, three times each, and compares after each turn. Nothing is refused: the agent
+// accepts what this library takes for a mistake, such as a compaction that keeps from an entry of another branch.
 func (t *trial) run(ctx context.Context) (err error) {
 	write := treeline.WriteOptions{Defer: dialect.DeferAssistant, Force: true}
 	if t.store, err = treeline.New(treeline.Options{Home: t.dir, WorkDir: t.dir, Getenv: func(string) string { return "" }}); err != nil {
@@ -90,7 +90,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		return err
 	}
 	path := s.Path()
-	// The agent would write a file without an assistant message again.
+	// The agent would rewrite a file without an assistant message.
 	if err := t.say(ctx, s, "assistant"); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		// A move of the leaf that is not written is lost when the file is opened again.
+		// An unwritten move of the leaf is lost when the file is opened again.
 		leaf := s.Leaf()
 		if err := s.Close(); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		if err := t.compare(ctx, path, theirs); err != nil {
 			return fmt.Errorf("turn %d, what we wrote: %w", turn, err)
 		}
-		// Only if the leaf is that of the file: the agent does not know a move that is not written.
+		// Only if the leaf is that of the file: the agent does not see an unwritten move.
 		if theirs.Leaf != nil && *theirs.Leaf == string(leaf) && !reflect.DeepEqual(live, theirs) {
 			return fmt.Errorf("turn %d: what the open session saw is not what the agent sees", turn)
 		}
@@ -135,7 +135,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// ask lets the agent open a session, make the steps, and return what it sees. Without steps it must not change the file.
+// ask makes the agent open a session, perform the steps, and return what it sees. Without steps it must not change the file.
 func (t *trial) ask(path string, steps []step) (v view, err error) {
 	command := struct {
 		Op    string `json:"op"`
@@ -232,7 +232,7 @@ func (t *trial) compareWritten(ctx context.Context, path string, theirs view) er
 	return t.compare(ctx, path, again)
 }
 
-// texts have quotes, control characters, line separators, surrogate pairs, and the end tag of a summary.
+// texts contain quotes, control characters, line separators, surrogate pairs, and the end tag of a summary.
 var texts = []string{"plain", "with \"quotes\" and \\ slashes", "lines\nof\ttext\r\n", "ünïcödé 漢字 😀", "", "\u2028\u2029\u0000\u001f", "</summary>", strings.Repeat("long ", 3000)}
 
 func (t *trial) text() string { return texts[t.rnd.IntN(len(texts))] }
@@ -260,7 +260,7 @@ func (t *trial) message(role string) json.RawMessage {
 	return fmt.Appendf(nil, `{"role":%q,%s,"timestamp":%d}`, role, more, 1_771_236_000_000+t.rnd.IntN(1_000_000))
 }
 
-// role returns a role, of which the last may be left out of a context.
+// role returns a role; messages of the last one may be left out of a context.
 func (t *trial) role() string {
 	return []string{"user", "assistant", "toolResult", "bashExecution"}[t.rnd.IntN(4)]
 }

@@ -25,21 +25,21 @@ type author struct {
 	said  int
 }
 
-// written is the scene of a session that this library begins, and that the agent and this library write by turns.
+// written returns the scene of a session that this library begins, and to which the agent and this library append by turns.
 func written(seed uint64) scene {
 	return scene{name: fmt.Sprintf("written-%d", seed), must: true, lay: func(ctx context.Context, d *desk) (treeline.ResumeCommand, error) {
 		return d.write(ctx, rand.New(rand.NewPCG(seed, 30)), (*author).create, (*author).resumed)
 	}}
 }
 
-// begun is the scene of a session that the agent begins, and this library goes on with.
+// begun returns the scene of a session that the agent begins, and this library continues.
 func begun(seed uint64) scene {
 	return scene{name: fmt.Sprintf("begun-%d", seed), must: true, lay: func(ctx context.Context, d *desk) (treeline.ResumeCommand, error) {
 		return d.write(ctx, rand.New(rand.NewPCG(seed, 31)), (*author).adopt, (*author).resumed)
 	}}
 }
 
-// abandoned is the scene of a session that is resumed at the end of a branch that was left.
+// abandoned returns the scene of a session that is resumed at the end of an abandoned branch.
 func abandoned(seed uint64) scene {
 	return scene{name: fmt.Sprintf("abandoned-%d", seed), must: true, lay: func(ctx context.Context, d *desk) (treeline.ResumeCommand, error) {
 		return d.write(ctx, rand.New(rand.NewPCG(seed, 32)), (*author).create, (*author).resumedAtTip)
@@ -76,7 +76,7 @@ func (a *author) create(ctx context.Context) (err error) {
 	return err
 }
 
-// adopt lets the agent begin a session.
+// adopt makes the agent begin a session.
 func (a *author) adopt(ctx context.Context) error {
 	said, err := a.run(ctx, a.workDir, nil, a.begin("FIRST PROMPT"))
 	if err != nil {
@@ -96,7 +96,8 @@ func (a *author) adopt(ctx context.Context) error {
 	return err
 }
 
-// resumed resumes the session as it is. If the last step went back to the beginning, there may be nothing to resume: then one turn more is written.
+// resumed resumes the session as it is. If the last step went back to the beginning, there may be nothing to resume: then one more turn is
+// written.
 func (a *author) resumed(ctx context.Context) (c treeline.ResumeCommand, err error) {
 	for range 2 {
 		if err := a.s.Flush(ctx); err != nil {
@@ -112,7 +113,7 @@ func (a *author) resumed(ctx context.Context) (c treeline.ResumeCommand, err err
 	return c, err
 }
 
-// resumedAtTip resumes the session at the end of a branch that was left. The conversation there stays what it was.
+// resumedAtTip resumes the session at the end of an abandoned branch. The conversation there must be unchanged.
 func (a *author) resumedAtTip(ctx context.Context) (c treeline.ResumeCommand, err error) {
 	tips := a.tips()
 	for tries := 0; len(tips) == 0 && tries < 5; tries++ {
@@ -142,7 +143,7 @@ func (a *author) resumedAtTip(ctx context.Context) (c treeline.ResumeCommand, er
 	return c, err
 }
 
-// tips are the last answers of branches that were left.
+// tips returns the last answers of abandoned branches.
 func (a *author) tips() (list []session.EntryID) {
 	t := a.s.Tree()
 	active := t.OnActivePath()
@@ -183,7 +184,7 @@ func (a *author) step(ctx context.Context) error {
 	return a.turn(ctx)
 }
 
-// text is a text that no other step has.
+// text returns a text that no other step has.
 func (a *author) text(kind string) string {
 	a.said++
 	return fmt.Sprintf("%s %d of this library", kind, a.said)
@@ -216,7 +217,7 @@ func (a *author) turn(ctx context.Context) error {
 	return err
 }
 
-// answers are the entries with an answer.
+// answers returns the entries with an answer.
 func (a *author) answers() (list []session.EntryID) {
 	for e := range a.s.Tree().Entries() {
 		if e.Kind == session.KindMessage && e.Role == session.RoleAssistant {
@@ -226,7 +227,7 @@ func (a *author) answers() (list []session.EntryID) {
 	return list
 }
 
-// branch goes back to an entry and, unless only the leaf moves, goes on from there.
+// branch goes back to an entry and, unless only the leaf moves, continues from there.
 func (a *author) branch(ctx context.Context, move bool) error {
 	answers := a.answers()
 	if len(answers) == 0 {
@@ -239,7 +240,7 @@ func (a *author) branch(ctx context.Context, move bool) error {
 	return a.turn(ctx)
 }
 
-// answered lets the agent resume the session, and opens it again.
+// answered makes the agent resume the session, and opens it again.
 func (a *author) answered(ctx context.Context) error {
 	path := a.s.Path()
 	if err := a.s.Flush(ctx); err != nil {

@@ -11,7 +11,7 @@ type claudeDraft struct {
 	id      string
 	lines   []string
 	entries []claudeEntry
-	leaf    int // position of the entry that the next one hangs on, or -1
+	leaf    int // position of the next entry's parent, or -1
 	clock   int64
 	made    int // numbers of texts, answers and calls
 }
@@ -19,7 +19,7 @@ type claudeDraft struct {
 // claudeEntry is what later lines may refer to.
 type claudeEntry struct {
 	id    string
-	calls []string // without a result so far
+	calls []string // calls without a result so far
 }
 
 // Claude makes a session of Claude Code.
@@ -62,7 +62,7 @@ func (s *claudeDraft) entry(kind, members string, calls ...string) string {
 	return s.hang(parent, kind, members, calls...)
 }
 
-// hang writes a line of the tree with a parent as it is spelled.
+// hang writes a line of the tree; parent is JSON.
 func (s *claudeDraft) hang(parent, kind, members string, calls ...string) string {
 	s.tick()
 	id := fmt.Sprintf("%08x-0000-4000-8000-%012x", s.number(), s.made)
@@ -74,7 +74,7 @@ func (s *claudeDraft) hang(parent, kind, members string, calls ...string) string
 	return id
 }
 
-// some gives the position of a random entry.
+// some returns the position of a random entry.
 func (s *claudeDraft) some() int { return s.rnd.IntN(len(s.entries)) }
 
 // turn writes a prompt and what follows it.
@@ -148,7 +148,7 @@ func (s *claudeDraft) calls() {
 		s.rnd.Shuffle(len(lines), func(i, k int) { lines[i], lines[k] = lines[k], lines[i] })
 	}
 	for _, line := range lines {
-		if !s.one(12) { // else the call stays open
+		if !s.one(12) { // otherwise the call stays open
 			s.results(line, s.entries[line].calls...)
 		}
 	}
@@ -254,7 +254,7 @@ func (s *claudeDraft) unknown() {
 	}
 }
 
-// orphan makes the next entry hang on one that does not exist, on itself, or on a later one.
+// orphan makes the next entry's parent one that does not exist, the entry itself, or a later one.
 func (s *claudeDraft) orphan() {
 	parent := s.pick(`"deadbeef-0000-4000-8000-000000000001"`, `"deadbeef-0000-4000-8000-000000000001"`, fmt.Sprintf(`"%08x-0000-4000-8000-%012x"`, s.made+1, s.made+1),
 		fmt.Sprintf(`"%08x-0000-4000-8000-%012x"`, s.made+3, s.made+3), `""`, `42`)

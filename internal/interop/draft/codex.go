@@ -49,7 +49,7 @@ func Codex(seed uint64) Session {
 	return Session{ID: s.id, Log: s.join(lines), Others: others}
 }
 
-// forebears makes a rollout that the session goes on from, perhaps with one of its own, and gives the member of the header.
+// forebears makes a rollout that the session continues, perhaps with one of its own, and returns the member of the header.
 func (s *codexDraft) forebears(others map[string][]byte) string {
 	s.paginated = true
 	base := ""
@@ -149,7 +149,7 @@ func (s *codexDraft) assistant(text string) {
 	s.item(fmt.Sprintf(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":%s}]%s}`, quote(text), s.pick("", "", `,"id":"msg_a"`, `,"phase":"final_answer"`)))
 }
 
-// surroundings writes what the program tells the model about where it runs.
+// surroundings writes the environment that the program describes to the model.
 func (s *codexDraft) surroundings() {
 	if s.one(2) {
 		s.item(`{"type":"message","role":"developer","content":[{"type":"input_text","text":"` + s.pick("<permissions instructions>x", "developer text") + `"}]}`)

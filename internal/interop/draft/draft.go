@@ -1,5 +1,5 @@
-// Package draft makes random sessions of Claude Code, Codex, Gemini CLI and Qwen Code from crafted lines: conversations with what the programs
-// write, and with what goes wrong. The same seed gives the same session.
+// Package draft makes random sessions of Claude Code, Codex, Gemini CLI and Qwen Code from crafted lines: conversations as the programs
+// write them, with damage and oddities. The same seed makes the same session.
 //
 // A session has a few ordinary turns and a few oddities, so that a difference points to its cause.
 package draft
@@ -25,7 +25,7 @@ type chance struct{ rnd *rand.Rand }
 
 func newChance(seed uint64, stream uint64) chance { return chance{rand.New(rand.NewPCG(seed, stream))} }
 
-// one is true once in n times.
+// one returns true once in n times.
 func (c chance) one(n int) bool { return c.rnd.IntN(n) == 0 }
 
 func (c chance) pick(list ...string) string { return list[c.rnd.IntN(len(list))] }
@@ -37,15 +37,15 @@ func (c chance) uuid(version int) string {
 	return fmt.Sprintf("%08x-%04x-%d%03x-8%03x-%012x", c.rnd.Uint32(), c.rnd.IntN(1<<16), version, c.rnd.IntN(1<<12), c.rnd.IntN(1<<12), c.rnd.Int64N(1<<48))
 }
 
-// dawn is when the sessions begin.
+// dawn is the time at which the sessions begin.
 var dawn = time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 
-// stamp spells a time so many milliseconds after the beginning.
+// stamp formats a time so many milliseconds after the beginning.
 func stamp(ms int64) string {
 	return dawn.Add(time.Duration(ms) * time.Millisecond).Format("2006-01-02T15:04:05.000Z")
 }
 
-// quote spells a text in JSON.
+// quote encodes a text as JSON.
 func quote(text string) string {
 	b, err := json.Marshal(text)
 	if err != nil {
@@ -54,7 +54,7 @@ func quote(text string) string {
 	return string(b)
 }
 
-// text makes a content, some with quotes, blanks, lines and other scripts. The number tells texts apart.
+// text makes a content, sometimes with quotes, blanks, lines and other scripts. The number distinguishes texts.
 func (c chance) text(n int) string {
 	return fmt.Sprintf(c.pick("text %d", "text %d", "text %d", "text %d", "\"quoted\" %d", "lines %d\n", "ünïcödé 漢字 😀 %d", "  blanks %d  ", "<b>tag</b> %d"), n)
 }
@@ -84,7 +84,7 @@ func (c chance) damage(lines []string) []string {
 			torn := append(lines[:at:at], lines[at][:len(lines[at])/2]+lines[at+1])
 			return append(torn, lines[at+2:]...)
 		}
-	case 3: // lost
+	case 3: // removed
 		return append(lines[:at:at], lines[at+1:]...)
 	case 4: // swapped
 		if at+1 < len(lines) {
@@ -92,7 +92,7 @@ func (c chance) damage(lines []string) []string {
 			swapped[at], swapped[at+1] = swapped[at+1], swapped[at]
 			return swapped
 		}
-	case 5: // twice
+	case 5: // duplicated
 		return insert(lines[c.rnd.IntN(len(lines)-1)+1])
 	case 6: // not a record
 		return insert(c.pick("", "   ", "null", "42", `"text"`, "[]", "[{}]", "{", "{}", "not json", `{"type":42}`, "\x00\x00"))

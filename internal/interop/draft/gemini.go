@@ -38,7 +38,7 @@ func (g *gemini) header() {
 	g.line(`{"sessionId":"%s","projectHash":"x","startTime":"%s","lastUpdated":"%s","kind":"main"}`, g.id, stamp(0), stamp(int64(g.n)))
 }
 
-// message writes a message and gives its id.
+// message writes a message and returns its id.
 func (g *gemini) message(id, typ, content, more string) string {
 	g.n++
 	if id == "" {
@@ -89,7 +89,7 @@ func (g *gemini) answer() {
 	)
 }
 
-// call writes an answer with calls: their results stand with them, in a message of their own, in both, or in none.
+// call writes an answer with calls: their results are with them, in a message of their own, in both, or missing.
 func (g *gemini) call() {
 	var calls, results []string
 	inside, beside := g.one(2), g.one(2)
@@ -139,7 +139,7 @@ func (g *gemini) rewind() {
 	g.line(`{"$rewindTo":"%s"}`, g.ids[at])
 }
 
-// replace sets all messages anew: some known ones, and new ones.
+// replace replaces all messages: by some known ones, and new ones.
 func (g *gemini) replace() {
 	var list []string
 	for _, id := range g.ids {

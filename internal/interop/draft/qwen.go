@@ -30,10 +30,10 @@ func Qwen(seed uint64) Session {
 	return Session{ID: q.id, Log: q.join(q.lines)}
 }
 
-// CWD stands for the working directory in sessions of Qwen Code, which are resumed there only.
+// CWD is the placeholder for the working directory in sessions of Qwen Code, which can be resumed only there.
 const CWD = "@CWD@"
 
-// line writes a line below the last one and gives its uuid.
+// line writes a line after the last one and returns its uuid.
 func (q *qwen) line(uuid, typ, more string) string {
 	q.n++
 	parent := "null"
@@ -150,7 +150,7 @@ func (q *qwen) title() {
 	q.line("", "system", `,"subtype":"custom_title","systemPayload":{"customTitle":"A title","titleSource":"auto"}`)
 }
 
-// piece goes on with the record of the last line.
+// piece continues the record of the last line.
 func (q *qwen) piece() {
 	if q.last != "" {
 		last := q.last

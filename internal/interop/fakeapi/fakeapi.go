@@ -1,6 +1,6 @@
-// Package fakeapi is a stand-in for APIs of language models on the loopback interface: Anthropic's Messages, OpenAI's Responses and
-// chats, and Google's contents. It keeps every request and answers each with a short text, "reply 1", "reply 2" and so on, so that an agent
-// that resumes a session shows what it sends. It can call the agent's tools first. It checks no key and reaches no other host.
+// Package fakeapi is a stand-in for APIs of language models on the loopback interface: Anthropic's Messages, OpenAI's Responses and chats,
+// and Google's contents. It keeps every request and answers each with a short text, "reply 1", "reply 2" and so on: the requests show what
+// an agent sends when it resumes a session. It can call the agent's tools first. It checks no key and contacts no other host.
 package fakeapi
 
 import (
@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// API says which interface a request is for.
+// API is the interface of a request.
 type API string
 
-// The interfaces that have answers. All else is answered with "not found".
+// The interfaces that are answered. Any other request gets "not found".
 const (
 	Messages  API = "messages"
 	Tokens    API = "count_tokens"
@@ -36,9 +36,9 @@ type Request struct {
 	Body []byte
 }
 
-// Call is a call of a tool that the stand-in answers with.
+// Call is a tool call with which the stand-in answers.
 type Call struct {
-	// Namespace is that of the tool, in the Responses API alone; "" for none.
+	// Namespace is the namespace of the tool, only in the Responses API; "" for none.
 	Namespace, Name string
 	Arguments       json.RawMessage
 }
@@ -62,14 +62,14 @@ func Start() (*Server, error) {
 	}
 	s := &Server{url: "http://" + l.Addr().String()}
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = s.http.Serve(l) }() // ends with Close
+	go func() { _ = s.http.Serve(l) }() // Serve ends with Close
 	return s, nil
 }
 
-// URL is the base of the addresses, without a slash at its end.
+// URL returns the base of the URLs, without a slash at its end.
 func (s *Server) URL() string { return s.url }
 
-// Close ends the server. Requests that are being answered are waited for.
+// Close ends the server. It waits for requests that are being answered.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -79,18 +79,18 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Use has the stand-in answer with these calls, one after the other, each to a request that offers the tool and has the results of those
-// before. Then it answers with texts again.
+// Use makes the stand-in answer with these calls, one after the other, each to a request that offers the tool and has the results of the
+// calls before. After that it answers with texts again.
 func (s *Server) Use(calls ...Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = calls
 }
 
-// CallID is the id of the nth call of Use, from 0.
+// CallID returns the id of the nth call of Use, from 0.
 func CallID(n int) string { return fmt.Sprintf("toolu_fake%06d", n) }
 
-// next gives the call that a request is answered with, or nil.
+// next returns the call with which a request is answered, or nil.
 func (s *Server) next(body []byte) (id string, c *Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Server) keep(api API, body []byte) {
 	s.requests = append(s.requests, Request{api, body})
 }
 
-// reply keeps a request and gives the number of its answer.
+// reply keeps a request and returns the number of its answer.
 func (s *Server) reply(api API, body []byte) int {
 	s.keep(api, body)
 	s.mu.Lock()
@@ -178,7 +178,7 @@ func newStream(w http.ResponseWriter) stream {
 	return stream{w}
 }
 
-// event sends an event under the type that its data has.
+// event sends an event of the type that its data names.
 func (s stream) event(kind string, data any) {
 	text, err := json.Marshal(data)
 	if err != nil {

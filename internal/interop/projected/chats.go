@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Joined puts neighbours of one role together.
+// Joined joins neighbouring messages of one role.
 func Joined(messages []string) (out []string) {
 	role := ""
 	for _, m := range messages {
@@ -38,7 +38,7 @@ type googlePart struct {
 	Other  map[string]json.RawMessage `json:"-"`
 }
 
-// Contents is the projection of a request to Google's API.
+// Contents returns the projection of a request to Google's API.
 func Contents(body []byte) ([]string, error) {
 	var request struct {
 		Contents []struct {
@@ -90,7 +90,7 @@ func (p *projection) google(part googlePart, text func(string)) {
 	}
 }
 
-// responseText is what a result says: its output, its error, or all of it as JSON.
+// responseText returns the text of a result: its output, its error, or all of it as JSON.
 func responseText(response json.RawMessage) string {
 	var said struct{ Output, Error *string }
 	if json.Unmarshal(response, &said) == nil {
@@ -107,7 +107,7 @@ func responseText(response json.RawMessage) string {
 	return string(response)
 }
 
-// Chat is the projection of a request to OpenAI's API for chats.
+// Chat returns the projection of a request to OpenAI's API for chats.
 func Chat(body []byte) ([]string, error) {
 	var request struct {
 		Messages []struct {

@@ -1,5 +1,5 @@
-// Package projected has what a context of this library and a request of an agent must agree on, as texts that can be compared: one function for
-// each API of a provider, and Context for this library.
+// Package projected compares a context of this library with a request of an agent: it turns both into texts with everything on which they
+// must agree. It has one function for each API of a provider, and Context for this library.
 package projected
 
 import (
@@ -14,27 +14,27 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// NextPrompt is what the agents are asked when they resume a session.
+// NextPrompt is the prompt that the agents get when they resume a session.
 const NextPrompt = "NEXT PROMPT"
 
-// A projection of messages has what both sides must agree on: roles, texts, thinking, calls, results and images. It leaves
-// out what an agent adds for the new prompt: system messages, reminders, its own surroundings, and the prompt. Each message
-// is a text of several lines.
+// A projection of messages has everything on which both sides must agree: roles, texts, thinking, calls, results and images. It leaves out
+// what an agent adds for the new prompt: system messages, reminders, descriptions of its environment, and the prompt. Each message is a
+// text of several lines.
 type projection struct {
 	messages []string
 	line     strings.Builder
 	errors   bool // results are marked as errors
 }
 
-// reminder begins a text that Claude Code adds to messages.
+// reminder is the beginning of a text that Claude Code adds to messages.
 const reminder = "<system-reminder>"
 
-// surroundings begin the messages of Codex and Gemini CLI about where they run.
+// surroundings are the beginnings of messages in which Codex and Gemini CLI describe their environment.
 var surroundings = []string{"<session_context>", "<environment_context>", "<permissions instructions>", "<skills_instructions>", "# AGENTS.md instructions", "<user_instructions>"}
 
 func (p *projection) begin() { p.line.Reset() }
 
-// end adds a message unless nothing of it is compared. Roles that only an agent knows speak in the user's name.
+// end adds the message unless nothing of it is compared. Roles that only one agent has count as the user.
 func (p *projection) end(role string) {
 	switch role {
 	case "user", "assistant", "system", "developer":
@@ -62,7 +62,7 @@ func (p *projection) text(text string) {
 	p.say("text", fmt.Sprintf("%q", text))
 }
 
-// output is a text of a result. Reminders behind it and the wording of an interrupted call are the agent's own.
+// output adds a text of a result. Reminders after it, and the wording of an interrupted call, are the agent's own.
 func (p *projection) output(text string) {
 	text, _, _ = strings.Cut(text, "\n\n"+reminder)
 	if strings.HasPrefix(text, "[Tool call interrupted") {
@@ -75,11 +75,11 @@ func (p *projection) output(text string) {
 
 func (p *projection) image(data string) { p.say("image", imageOf(data)) }
 
-// imageOf stands for the bytes of an image.
+// imageOf returns a hash that represents the bytes of an image.
 func imageOf(data string) string { return fmt.Sprintf("%.16x", sha256.Sum256([]byte(data))) }
 
-// plain is a value with the members of objects in order and without those that are null, which Codex adds. What is not JSON
-// is a text.
+// plain returns a value with the members of objects in order and without those that are null, which Codex adds. A value that is not JSON
+// becomes a text.
 func plain(value []byte) string {
 	var v any
 	if json.Unmarshal(value, &v) != nil {
@@ -88,7 +88,7 @@ func plain(value []byte) string {
 	return strings.NewReplacer(`,"env":null`, "", `,"timeout_ms":null`, "", `,"user":null`, "", `,"working_directory":null`, "").Replace(spell(v))
 }
 
-// spell returns JSON. A value that was read, or is made of texts, has one.
+// spell encodes a value that was read, or is made of texts, as JSON; that does not fail.
 func spell(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -97,7 +97,7 @@ func spell(v any) string {
 	return string(text)
 }
 
-// Context is the projection of what this library says. errors: the API has a mark for results that are errors.
+// Context returns the projection of messages of this library. errors: the API has a mark for results that are errors.
 func Context(messages iter.Seq2[treeline.Message, error], errors bool) ([]string, error) {
 	p := projection{errors: errors}
 	for m, err := range messages {
@@ -146,7 +146,7 @@ type claudeBlock struct {
 	Source                         struct{ Type, Data, URL string }
 }
 
-// Messages is the projection of a request to Anthropic's Messages.
+// Messages returns the projection of a request to Anthropic's Messages API.
 func Messages(body []byte) ([]string, error) {
 	var request struct {
 		Messages []struct {
@@ -218,7 +218,7 @@ type codexPart struct {
 	ImageURL   string `json:"image_url"`
 }
 
-// Responses is the projection of a request to OpenAI's Responses.
+// Responses returns the projection of a request to OpenAI's Responses API.
 func Responses(body []byte) ([]string, error) {
 	var request struct{ Input []codexItem }
 	if err := json.Unmarshal(body, &request); err != nil {
@@ -236,7 +236,7 @@ func Responses(body []byte) ([]string, error) {
 	return p.messages, nil
 }
 
-// item adds an item and gives its role.
+// item adds an item and returns its role.
 func (p *projection) item(i codexItem) (role string, err error) {
 	switch i.Type {
 	case "message":

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// projected is the projection of parts that a dialect finds in messages, as of what this library says.
+// projected returns the projection of the parts that a dialect finds in messages, as for messages of this library.
 func projected(errors bool, role string, parts ...[]session.Part) []string {
 	p := projection{errors: errors}
 	for _, list := range parts {

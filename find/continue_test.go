@@ -119,7 +119,7 @@ func (d *growingDesk) begin() {
 	d.put(text, "the beginning")
 }
 
-// rounds is how often a random test runs: many times if TREELINE_SOAK is set.
+// rounds returns how often a random test runs: many times if TREELINE_SOAK is set.
 func rounds(usual, many int) int {
 	if os.Getenv("TREELINE_SOAK") != "" {
 		return many

@@ -28,7 +28,7 @@ func spell(rows []place.Row) (lines []string) {
 	return lines
 }
 
-// listed is a machine with sessions of two agents whose rows are made in different ways: those of a Placer are made at once. Some name no
+// listed returns a machine with sessions of two agents whose rows are made in different ways: those of a Placer are made at once. Some name no
 // directory, some are sub-agents, some are not sessions, one is empty, and many were written at the same time.
 func listed(t *testing.T) (m *desk, f *Finder, all []place.Row) {
 	m = newDesk(t)

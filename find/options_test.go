@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// searchDesk is a desk with two sessions about frogs.
+// searchDesk returns a desk with two sessions about frogs.
 func searchDesk(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t)

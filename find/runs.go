@@ -30,7 +30,7 @@ type Run struct {
 	source *place.Source
 }
 
-// runsKey is the key of a place of run logs in the catalogue. No source of sessions has such a key.
+// runsKey returns the key of a place of run logs in the catalogue. No source of sessions has such a key.
 func runsKey(src *place.Source) string { return "runs\x00" + place.Clean(src.Root.Sessions) }
 
 // listRuns finds the run logs and brings their signatures up to date. Only a search needs them, so refresh leaves them out.

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// answered is a message of the user, or an answer of a model with one token and a dollar.
+// answered returns a message of the user, or an answer of a model with one token and a dollar.
 func answered(id, model string, at time.Time) string {
 	message := `{"role":"user","content":"Go on."}`
 	if model != "" {

@@ -100,7 +100,7 @@ func places(logs *index.Logs) (list []index.Place) {
 	return list
 }
 
-// rounds is how often a random test runs: many times if TREELINE_SOAK is set.
+// rounds returns how often a random test runs: many times if TREELINE_SOAK is set.
 func rounds(usual, many int) int {
 	if os.Getenv("TREELINE_SOAK") != "" {
 		return many

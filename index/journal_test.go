@@ -17,7 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 )
 
-// grown is a log of indextest that has grown, with the same texts as before.
+// grown returns a log of indextest that has grown, with the same texts as before.
 func grown(name string, n, messages int) index.Log {
 	l := indextest.Log(name, n)
 	l.Summary.Messages = messages

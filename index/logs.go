@@ -182,7 +182,7 @@ func (l *Logs) Parent(i int) string {
 // NotSession reports whether the log was read and is not a session. An empty file does not count: an agent is about to fill it.
 func (b *Brief) NotSession() bool { return !b.Session && b.Size > 0 }
 
-// Name is the name of the log.
+// Name returns the name of the log.
 func (b *Brief) Name() string { return b.dir + b.base }
 
 // Active returns when the session was last used, according to its log.

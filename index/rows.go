@@ -33,7 +33,7 @@ const (
 	rowsHead    = len(rowsMagic) + 4 + 2*12
 )
 
-// rowsPath is the file of the rows of a folder for one list. The names of all files of a folder begin alike.
+// rowsPath returns the file of the rows of a folder for one list. The names of all files of a folder begin alike.
 func (x *Index) rowsPath(folder, list string) string {
 	sum := sha256.Sum256([]byte(folder))
 	return filepath.Join(x.opt.Dir, rowsDir, hex.EncodeToString(sum[:16])+"-"+list)

@@ -30,7 +30,7 @@ func (p piece) held() bool { return p.at >= inMemory }
 
 const signaturesPrefix = "signatures-"
 
-// signaturesName is the name of the file of a generation.
+// signaturesName returns the name of the file of a generation.
 func signaturesName(generation uint64) string { return fmt.Sprint(signaturesPrefix, generation) }
 
 // errSignatures: a piece is damaged.

@@ -87,7 +87,7 @@ func TestForeignSignatures(t *testing.T) {
 	}
 }
 
-// kept is a chunk as in the index.
+// kept returns a chunk as in the index.
 func kept(c index.Chunk) *index.Kept { return &index.Kept{Chunk: c} }
 
 // TestSignerLongRun: a run without an end, such as base64, does not list more keys than a record with many words.

@@ -25,7 +25,7 @@ const quarter = 15 * time.Minute
 // QuarterOf returns the Spell.Quarter of a moment.
 func QuarterOf(at time.Time) int64 { return at.Unix() / int64(quarter/time.Second) }
 
-// Start is the first moment of the spell's quarter; ok is false if the messages have no time.
+// Start returns the first moment of the spell's quarter; ok is false if the messages have no time.
 func (s *Spell) Start() (at time.Time, ok bool) {
 	return time.Unix(s.Quarter*int64(quarter/time.Second), 0), s.Quarter != 0
 }

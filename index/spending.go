@@ -68,7 +68,7 @@ func (s *Spending) Restore(r *Resume) {
 	s.totals, s.Provider, s.Model = r.Totals, r.Provider, r.Model
 }
 
-// HashOf is a 64-bit FNV-1a hash, never 0.
+// HashOf returns a 64-bit FNV-1a hash, never 0.
 func HashOf(name string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(name))

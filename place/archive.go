@@ -298,7 +298,7 @@ func (m *Machine) kept(path string, open func(root string) (backend.Backend, err
 	return k.Blobs(name)
 }
 
-// Origin is the identity of this machine in archives; "" if it has none yet.
+// Origin returns the identity of this machine in archives; "" if it has none yet.
 func (m *Machine) Origin() string { return m.opt.Origin }
 
 // Archived reports whether one of the roots is an archive.

@@ -116,7 +116,7 @@ func (m *Machine) get(root string, opt backend.OpenOptions) (backend.Backend, er
 	return m.backends.get(root, given, opt)
 }
 
-// outside is the error for a URL below none of the roots.
+// outside returns the error for a URL below none of the roots.
 func (m *Machine) outside(url string) error {
 	return fmt.Errorf("%s: %w: it lies in none of the roots that are open", m.Shown(url), backend.ErrNoDriver)
 }

@@ -97,7 +97,7 @@ func (m *Machine) runs() []Source   { return m.sources.Load().runs() }
 // Close closes all backends. A second call does nothing.
 func (m *Machine) Close() error { return m.backends.close() }
 
-// Env is the machine as layouts see it.
+// Env returns the machine as layouts see it.
 func (m *Machine) Env() dialect.Env { return m.opt.Env }
 
 // ReadOnly reports whether nothing can be written.

@@ -29,7 +29,7 @@ type Row struct {
 	Err error
 }
 
-// Heading is what lists call the session: its title, or what the user asked first. It is "" if it has neither.
+// Heading returns the session's heading in lists: its title, or the first prompt of the user; "" if it has neither.
 func (r *Row) Heading() string {
 	return cmp.Or(strings.TrimSpace(r.Title), strings.TrimSpace(r.Prompt), r.Command)
 }

@@ -86,7 +86,7 @@ func (m *Machine) ExtraRoots() []ExtraRoot { return slices.Clone(m.opt.Extra) }
 // Key identifies the source in a catalogue. Values of a family that share a folder have their own logs each.
 func (src *Source) Key() string { return Clean(src.Root.Sessions) + "\x00" + src.Dialect.Name() }
 
-// PathOf is the path of a log in the source.
+// PathOf returns the path of a log in the source.
 func (src *Source) PathOf(name string) string { return Join(src.Root.Sessions, name) }
 
 // Paths is PathOf for many logs: it cleans the root once.

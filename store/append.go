@@ -116,7 +116,7 @@ func (s *Session) appendAll(ctx context.Context, bodies []session.Body) (last Ap
 	return s.enqueue(group...)
 }
 
-// next is the parent of the entry after a proposal.
+// next returns the parent of the entry after a proposal.
 func next(p *proposal) session.EntryID {
 	if leaf, ok := p.entry.Body.(session.Leaf); ok {
 		return leaf.Target // entries do not follow one that moves the leaf

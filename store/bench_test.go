@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// bare is a file that is written without any safeguards: the baseline for appends.
+// bare returns a file that is written without any safeguards: the baseline for appends.
 func bare(b *testing.B) durable.File {
 	b.Helper()
 	f, err := durable.OS{}.Open(filepath.Join(b.TempDir(), "bare"), os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_RDWR, 0o600)

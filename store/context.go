@@ -61,7 +61,7 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 	return c, nil
 }
 
-// shelf is where the references of the session are looked up. The caller holds the lock.
+// shelf returns the blobs in which the references of the session are looked up. The caller holds the lock.
 func (s *Session) shelf() logtree.Blobs {
 	d, at := s.dialect, s.at
 	return logtree.Blobs{Path: at.Path, Dialect: d, Reader: s.blobs, Beside: func(ctx context.Context, name string) ([]byte, error) {

@@ -65,7 +65,7 @@ func (y *story) synced() { y.lasting = append(y.lasting[:0:0], y.written...) }
 
 var picture1 = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 900))
 
-// steps are all kinds of writes, one after the other. Each is run only if the ones before it succeeded.
+// steps returns all kinds of writes, one after the other. Each is run only if the ones before it succeeded.
 func (y *story) steps(ctx context.Context) []struct {
 	name string
 	do   func() error

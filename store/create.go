@@ -184,7 +184,7 @@ func (s *Store) homeAt(path string, opt WriteOptions) (home, error) {
 	return home{at, release}, err
 }
 
-// memoryHome is the home of a session that is never stored.
+// memoryHome returns the home of a session that is never stored.
 func memoryHome() home {
 	return home{Location: place.Location{Backend: memory.New(), Name: "session.jsonl"}}
 }
@@ -274,7 +274,7 @@ func (s *Store) NewDraft(ctx context.Context, d dialect.WritingDialect, n dialec
 	return &Draft{h, s.waiting(h, d, logtree.Born(n), nil, opt)}, nil
 }
 
-// Path is where the session will be.
+// Path returns where the session will be.
 func (d *Draft) Path() string { return d.home.Path }
 
 // Persist changes a record as the agent does before it stores one: large images go to blobs, very long strings are cut. final is set if a

@@ -335,5 +335,5 @@ func setAside(ctx context.Context, b backend.Backend, at backend.Log, suffix str
 	return err
 }
 
-// stamp is a time for file names.
+// stamp returns a time for file names.
 func stamp(t time.Time) string { return t.UTC().Format("20060102T150405.000Z") }

@@ -35,14 +35,14 @@ type Session struct {
 	read    *logtree.Log // as it was opened for reading
 }
 
-// Path is the log's path, as it was given; "" for a session in memory.
+// Path returns the log's path, as it was given; "" for a session in memory.
 func (s *Session) Path() string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.at.Path
 }
 
-// Dir is the folder for what the session turns into: new sessions, forks, branched sessions; "" for a session in memory.
+// Dir returns the folder for sessions that this one turns into: new sessions, forks, branched sessions; "" for a session in memory.
 func (s *Session) Dir() string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -56,17 +56,17 @@ func (s *Session) folder() string {
 	return s.store.FolderOf(s.dialect, s.at.Path)
 }
 
-// Log is the log as it was last read or written.
+// Log returns the log as it was last read or written.
 func (s *Session) Log() backend.Log {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.log
 }
 
-// Dialect is how the log is read.
+// Dialect returns the dialect that reads the log.
 func (s *Session) Dialect() dialect.Dialect { return s.dialect }
 
-// Tree is the session's entries. It must not be used while another goroutine appends: see View.
+// Tree returns the tree of the session's entries. It must not be used while another goroutine appends: see View.
 func (s *Session) Tree() *session.Tree {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -103,38 +103,38 @@ func (s *Session) Renew(ctx context.Context) (logtree.Change, error) {
 	return change, s.named(err)
 }
 
-// Header is what the log's first record says.
+// Header returns the session's header.
 func (s *Session) Header() session.Header {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.tree.Header()
 }
 
-// ID is the session's id.
+// ID returns the session's id.
 func (s *Session) ID() session.ID { return s.Header().ID }
 
-// Leaf is the id of the entry where the conversation is now, "" if it is before the first one.
+// Leaf returns the id of the entry where the conversation continues, "" if that is before the first one.
 func (s *Session) Leaf() session.EntryID {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.tree.LeafID()
 }
 
-// Name is what the agent's own program calls the session, "" if to the program it has no name.
+// Name returns the name that the agent's own program shows for the session, "" if it shows none.
 func (s *Session) Name() (string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return logtree.Name(s.dialect, s.tree)
 }
 
-// Title is what lists call the session, "" if it has no name: its Name, or one that another agent's program gave it.
+// Title returns the session's title in lists: its Name, or one that another agent's program gave it; "" if it has neither.
 func (s *Session) Title() (string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return logtree.Title(s.dialect, s.tree)
 }
 
-// CWD is the working directory that the session is about: the header's, or the machine's if the header names none.
+// CWD returns the working directory that the session is about: the header's, or the machine's if the header names none.
 func (s *Session) CWD() string {
 	if dir := s.Header().CWD; dir != "" {
 		return dir

@@ -35,14 +35,14 @@ func inFiles(t *testing.T) place.Options { return world.Options(t.TempDir(), dur
 
 func inMemory(*testing.T) place.Options { return underURL(memory.Driver("box")) }
 
-// archived is a machine whose sessions are in an archive with those of other machines.
+// archived returns a machine whose sessions are in an archive with those of other machines.
 func archived(*testing.T) place.Options {
 	opt := underURL(memory.ArchiveDriver("team"))
 	opt.Roots, opt.Origin = []string{"team://ann:secret@shelf"}, "here-3f9a2c1b"
 	return opt
 }
 
-// underURL is a machine without files: its sessions are under a URL.
+// underURL returns a machine without files: its sessions are under a URL.
 func underURL(d backend.Driver) place.Options {
 	opt := world.Options(filepath.FromSlash("/home/user"), nil)
 	opt.Env.Realpath = func(dir string) (string, error) { return filepath.Clean(dir), nil }

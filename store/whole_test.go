@@ -24,7 +24,7 @@ func short(texts []string) (list []string) {
 	return list
 }
 
-// turn is an answer with a long text and with what only a running turn needs.
+// turn returns an answer with a long text and with what only a running turn needs.
 func turn(c string) []byte {
 	return fmt.Appendf(nil, `{"role":"assistant","content":%q,"partialJson":"{"}`, long(c))
 }

@@ -24,7 +24,7 @@ const (
 // mostContent returns the longest content that a file of that size may have.
 func mostContent(stored int64) int64 { return freeSize + mostRatio*stored }
 
-// tooLong is the error for a file that expands to more than mostContent.
+// tooLong returns the error for a file that expands to more than mostContent.
 func tooLong(path string, stored int64) error {
 	return &backend.DamageError{
 		File: path, Line: 1, Message: fmt.Sprintf("its %d bytes expand to more than %d", stored, mostContent(stored)),
@@ -32,7 +32,7 @@ func tooLong(path string, stored int64) error {
 	}
 }
 
-// damaged is the error for a file that is not a whole zstd file. offset counts in the file.
+// damaged returns the error for a file that is not a whole zstd file. offset counts in the file.
 func damaged(path string, offset int64, err error) error {
 	message := fmt.Sprintf("the compressed file is damaged: %v", err)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

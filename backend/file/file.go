@@ -244,7 +244,7 @@ func (b *Backend) writePath(name string) (path string, err error) {
 	return path, err
 }
 
-// conflict is the error for a log that is not what the caller saw.
+// conflict returns the error for a log that is not what the caller saw.
 func conflict(name string) error { return fmt.Errorf("%s: %w", name, backend.ErrConflict) }
 
 // Close implements backend.Backend. With DurabilityFlush it syncs what was written. Readers from Open stay open. After an

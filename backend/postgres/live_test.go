@@ -21,7 +21,7 @@ import (
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// machine is a machine with connections of its own.
+// machine returns a machine with connections of its own.
 func machine(t *testing.T, url, origin string) *place.Machine {
 	opt := world.Options(filepath.FromSlash("/home/user"), nil)
 	opt.Env.Realpath = func(dir string) (string, error) { return filepath.Clean(dir), nil }

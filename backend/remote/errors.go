@@ -124,7 +124,7 @@ func (c *core) refused(res *http.Response) error {
 	return c.stranger(res)
 }
 
-// stranger is the error for an answer that no treeline server gives.
+// stranger returns the error for an answer that no treeline server gives.
 func (c *core) stranger(res *http.Response) error {
 	if c.base.Scheme == "http" && res.StatusCode == http.StatusBadRequest {
 		return fmt.Errorf("%s: %w: it may speak TLS: use https", c.base.Host, ErrNotServer)

@@ -64,7 +64,7 @@ func newBox(t testing.TB, change ...func(*server.Options)) *box {
 	return b
 }
 
-// driver is the driver for https with these options.
+// driver returns the driver for https with these options.
 func driver(opt remote.Options) backend.Driver { return remote.Drivers(opt)[0] }
 
 // places counts the places of this process: each is a folder of its own.

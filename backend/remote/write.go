@@ -127,7 +127,7 @@ func (u *unsure) take(m mutation) bool {
 	return err == nil && sum == noted
 }
 
-// sum is a hash of the bytes of a mutation.
+// sum returns a hash of the bytes of a mutation.
 func (m *mutation) sum() (sum [sha256.Size]byte, err error) {
 	h := sha256.New()
 	_, err = io.Copy(h, io.NewSectionReader(m.body, 0, m.body.size))

@@ -119,7 +119,7 @@ func (t *tables) begin(values []any) *stamp {
 	return st
 }
 
-// header is the first record of a log.
+// header returns the first record of a log.
 func (t *tables) header(values []any) []byte {
 	dst := append([]byte(`{"`), t.session.Name...)
 	return append(t.session.appendRow(append(dst, `":`...), values), '}')

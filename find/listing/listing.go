@@ -92,7 +92,7 @@ func (l *List) addAgent(r *place.Row) {
 	}
 }
 
-// Of is a list of rows in their order.
+// Of returns a list of rows in their order.
 func Of(rows []place.Row) *List { return New([]Source{{Rows: rows}}) }
 
 // add adds an entry with its time and its working directory.

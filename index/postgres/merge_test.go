@@ -40,7 +40,7 @@ func newMerging(t *testing.T, name string) *merging {
 	return &merging{t, x, c}
 }
 
-// words are the keys of chunk n.
+// words returns the keys of chunk n.
 func words(n int) (list []uint64) {
 	for k := range uint64(40) {
 		list = append(list, (k*0x9e3779b9+uint64(n)*k%7)<<32)

@@ -20,7 +20,7 @@ const rowBytes = 1024
 // wordKey shortens a key of package word to 32 bits. If two keys become equal, that only costs time.
 func wordKey(key uint64) uint32 { return uint32(key >> 32) }
 
-// gramKey is the key of a trigram or bigram; see query.Keys. Their numbers are small, so they are spread over all buckets.
+// gramKey returns the key of a trigram or bigram; see query.Keys. Their numbers are small, so they are spread over all buckets.
 func gramKey(g int) uint32 { return uint32(g) * 0x9e3779b1 }
 
 // bucket is a row of posting.

@@ -323,7 +323,7 @@ func lock(ctx context.Context, tx *pgdb.Tx, list []entry, compared *groups, chun
 	return known, ids, tx.SendBatch(ctx, batch).Close()
 }
 
-// columns are the arguments of sqlNew and sqlRenew.
+// columns returns the arguments of sqlNew and sqlRenew.
 func (e *entry) columns() []any {
 	s, f := &e.Summary, e.Facts
 	if f == nil {

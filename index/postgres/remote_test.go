@@ -89,7 +89,7 @@ func newBox(t *testing.T, url string, indexes []index.Driver, change ...func(*fa
 	return b
 }
 
-// index is the index of the server.
+// index returns the index of the server.
 func (b *box) index(t *testing.T) index.Shared {
 	t.Helper()
 	x, err := remote.Drivers(b.drivers)[0].Open(b.URL)

@@ -46,7 +46,7 @@ func (l *literal) linear(text string, from int) (start, end int) {
 	return -1, -1
 }
 
-// pattern is the literal as one row of runes.
+// pattern returns the literal as one row of runes.
 func (l *literal) pattern() (list []rune) {
 	for n, piece := range l.pieces {
 		if n > 0 {

@@ -61,7 +61,7 @@ func record(r *rand.Rand, texts []query.Text) []byte {
 	return []byte(b.String())
 }
 
-// rounds is how often a random test runs: many times if TREELINE_SOAK is set.
+// rounds returns how often a random test runs: many times if TREELINE_SOAK is set.
 func rounds(usual, many int) int {
 	if os.Getenv("TREELINE_SOAK") != "" {
 		return many
@@ -415,7 +415,7 @@ func parse(t *testing.T, text string) *query.Query {
 	return q
 }
 
-// kept is a chunk as in the index.
+// kept returns a chunk as in the index.
 func kept(c index.Chunk) *index.Kept { return &index.Kept{Chunk: c} }
 
 // A query that was sent elsewhere as its form is the same query there.

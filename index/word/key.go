@@ -18,10 +18,10 @@ const (
 
 // Keys are the same on every machine. Signatures on disk contain them: a change here needs a new version of signatures.
 
-// Key is the key of a folded word.
+// Key returns the key of a folded word.
 func Key(folded []byte) uint64 { return Hash(folded, seedWord) }
 
-// GramKey is the key of a trigram of folded word characters.
+// GramKey returns the key of a trigram of folded word characters.
 func GramKey(a, b, c rune) uint64 {
 	if g, ok := ASCIIGram(a, b, c); ok {
 		return ASCIIGramKey(g)
@@ -35,19 +35,19 @@ func WideGramKey(a, b, c rune) uint64 { return Mix(uint64(a)<<42|uint64(b)<<21|u
 // ASCIIGramKey is GramKey for the number of an ASCII trigram.
 func ASCIIGramKey(g int) uint64 { return Mix(uint64(g), seedGram^seedPair) }
 
-// SingleKey is the key of a character beyond ASCII that is not a word character.
+// SingleKey returns the key of a character beyond ASCII that is not a word character.
 func SingleKey(r rune) uint64 { return Mix(uint64(r), seedSingle) }
 
-// PairKey is the key of two such characters beside each other.
+// PairKey returns the key of two such characters beside each other.
 func PairKey(a, b rune) uint64 { return Mix(uint64(a)<<21|uint64(b), seedPair) }
 
-// PhraseKey is the key of two runs with white space between them: the Tail of the first and the Head of the second.
+// PhraseKey returns the key of two runs with white space between them: the Tail of the first and the Head of the second.
 func PhraseKey(tail, head uint64) uint64 { return Mix(Mix(tail, seedPhrase), head) }
 
 // Long is how many characters of a run LongKey stands for.
 const Long = 5
 
-// LongKey is the key of Long folded ASCII letters and digits in a row; the lowest byte of chars is the first. Five characters exclude far
+// LongKey returns the key of Long folded ASCII letters and digits in a row; the lowest byte of chars is the first. Five characters exclude far
 // more than the three trigrams in them, which may come from different words.
 func LongKey(chars uint64) uint64 { return Mix(chars, seedLong) }
 

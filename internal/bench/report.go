@@ -75,14 +75,14 @@ func field(path, name string) string {
 	return ""
 }
 
-// loadAverage is the mean number of processes that wanted to run, over 1, 5 and 15 minutes.
+// loadAverage returns the mean number of processes that wanted to run, over 1, 5 and 15 minutes.
 func loadAverage() string {
 	data, _ := os.ReadFile("/proc/loadavg") // only Linux has it
 	words := strings.Fields(string(data))
 	return strings.Join(words[:min(3, len(words))], " ")
 }
 
-// document is the report.
+// document returns the report.
 func (b *bench) document(m machine) []byte {
 	var out bytes.Buffer
 	fmt.Fprint(&out, "# Benchmarks\n\nWritten by `make bench-report`; nothing here is edited by hand. Each figure stands beside a baseline from the same run, since a figure\n"+

@@ -107,7 +107,7 @@ func (m *scaleBench) number(sql string) (v float64) {
 	return v
 }
 
-// counters are the figures of perAppend, as sums since the server started.
+// counters returns the figures of perAppend, as sums since the server started.
 func (m *scaleBench) counters() (list [7]float64) {
 	must(m.first.Exec(context.Background(), "checkpoint"))
 	time.Sleep(2 * time.Second) // the server updates its counters late

@@ -18,7 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// example is a builder with small files. Its program is a script.
+// example returns a builder with small files. Its program is a script.
 func example() *builder {
 	return &builder{
 		checkout: checkout{version: "1.2.0-rc1", commit: "0123456789ab", when: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},

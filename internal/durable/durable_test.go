@@ -40,7 +40,7 @@ func read(t *testing.T, fsys durable.FS, path string) (string, error) {
 
 func content(s string) io.Reader { return bytes.NewReader([]byte(s)) }
 
-// fates are the crashes to check after each operation.
+// fates returns the crashes to check after each operation.
 func fates() []crashfs.Fate {
 	all := []crashfs.Fate{crashfs.Lost, crashfs.Kept}
 	for seed := range uint64(20) {

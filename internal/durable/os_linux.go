@@ -4,7 +4,7 @@ import "syscall"
 
 func mtime(st *syscall.Stat_t) int64 { return st.Mtim.Nano() }
 
-// changed is the time of change, which a rename, a link and a removal of a name update too.
+// changed returns the change time, which a rename, a link and the removal of a name update too.
 func changed(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
 
 // syncFile uses fdatasync for Data: it leaves out times, so it is faster.

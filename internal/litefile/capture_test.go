@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { killtest.Main(m, restless) }
 
-// restless is a program that never pauses: each transaction changes a word anywhere in the database, and adds one. It prints a line once
+// restless runs as a program that never pauses: each transaction changes a word anywhere in the database, and adds one. It prints a line once
 // its log was restarted.
 func restless(path string) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(NORMAL)")

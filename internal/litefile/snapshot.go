@@ -317,7 +317,7 @@ func (f *Followed) drop() {
 	}
 }
 
-// Size is the length of the database in bytes.
+// Size returns the length of the database in bytes.
 func (s *Snapshot) Size() int64 { return int64(s.count) * int64(s.pageSize) }
 
 // ReadAt implements io.ReaderAt for the database.
@@ -342,7 +342,7 @@ func (s *Snapshot) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// DB is the database for queries. Its errors do not name the file.
+// DB returns the database for queries. Its errors do not name the file.
 func (s *Snapshot) DB() (*DB, error) {
 	s.once.Do(func() {
 		var at string

@@ -49,7 +49,7 @@ var parameters = map[string][]any{
 	"timestamptz[]": {[]time.Time{time.Unix(0, 0), time.Date(2026, 1, 1, 0, 0, 0, 1000, time.UTC)}},
 }
 
-// modes are the URLs with and without names of statements.
+// modes returns the URLs with and without names of statements.
 func modes(url string) map[string]string {
 	return map[string]string{"named": url, "unnamed": url + "&default_query_exec_mode=cache_describe"}
 }

@@ -151,7 +151,7 @@ func find(program string) (string, error) {
 	return slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) }), nil
 }
 
-// servant is the user for programs that refuse to run as root; nil if this process is not root.
+// servant returns the user for programs that refuse to run as root; nil if this process is not root.
 func servant() (credential, error) {
 	if os.Getuid() != 0 {
 		return credential{}, nil

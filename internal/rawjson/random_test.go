@@ -87,7 +87,7 @@ func newMaker(seed uint64) *maker {
 	}
 }
 
-// rounds is how often a random test runs: many times if TREELINE_SOAK is set.
+// rounds returns how often a random test runs: many times if TREELINE_SOAK is set.
 func rounds(usual, many int) int {
 	if os.Getenv("TREELINE_SOAK") != "" {
 		return many

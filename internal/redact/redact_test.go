@@ -24,7 +24,7 @@ func sample(r *rand.Rand, source string) string {
 	return b.String()
 }
 
-// chars are n random bytes of a class; the last one is a letter or a digit.
+// chars returns n random bytes of a class; the last one is a letter or a digit.
 func chars(r *rand.Rand, c *class, n int) string {
 	var all, plain []byte
 	for b := range 256 {

@@ -173,7 +173,7 @@ func (w *World) Clock() time.Time {
 	return w.now
 }
 
-// Now is the time of the last call of Clock.
+// Now returns the time of the last call of Clock.
 func (w *World) Now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

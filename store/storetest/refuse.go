@@ -60,7 +60,7 @@ func unknown(s *suite) {
 	s.listed("", sess.ID())
 }
 
-// writes are all ways to change a session.
+// writes returns all ways to change a session.
 func (s *suite) writes(sess *store.Session) map[string]func() error {
 	ctx, leaf := s.Context(), sess.Leaf()
 	return map[string]func() error{

@@ -205,7 +205,7 @@ func (d *document) known(id string, content []byte) error {
 	return nil
 }
 
-// newerSchema is the error for a state that another version of the agent wrote.
+// newerSchema returns the error for a state that another version of the agent wrote.
 func newerSchema(path string, v []byte) error {
 	return fmt.Errorf("%s: schema_version %s was written by a newer version of the agent; nothing was changed: %w", path, v, backend.ErrReadOnly)
 }

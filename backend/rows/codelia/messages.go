@@ -37,7 +37,7 @@ func readFile(fsys durable.FS, path string) ([]byte, time.Time, error) {
 	return content[:n], time.Unix(0, info.Nanos), err
 }
 
-// damage is the error for a file that neither we nor the program can load.
+// damage returns the error for a file that neither we nor the program can load.
 func damage(path, format string, args ...any) error {
 	return &backend.DamageError{File: path, Line: 1, Message: fmt.Sprintf(format, args...),
 		Advice: "the file was not changed; codelia does not load the session either"}

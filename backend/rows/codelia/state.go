@@ -38,7 +38,7 @@ type state struct {
 // a header with messages or a type would be decoded as another kind of record.
 var known = []string{"schema_version", "session_id", "updated_at", "run_id", "invoke_seq", "workspace_root", "meta", "messages", "type"}
 
-// header is the first record of the log. The order of its members is fixed, so a save that changes only the time changes
+// header returns the first record of the log. The order of its members is fixed, so a save that changes only the time changes
 // no other byte.
 func (s *state) header() []byte {
 	o := []byte(`{"schema_version":1}`)

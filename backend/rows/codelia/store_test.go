@@ -18,7 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// machine is a store with the user's folder dir.
+// machine returns a store with the user's folder dir.
 func machine(t *testing.T, dir string, drivers ...backend.Driver) *treeline.Store {
 	t.Helper()
 	s, err := treeline.New(treeline.Options{Backends: drivers, Home: dir, WorkDir: dir, Getenv: func(string) string { return "" }})

@@ -24,7 +24,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// Tables is the schema of the program.
+// Tables returns the schema of the program.
 func Tables() rows.Tables {
 	return rows.Tables{
 		Agent: "Crush",

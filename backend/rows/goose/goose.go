@@ -25,7 +25,7 @@ import (
 // newest is the version of the schema that this package was made for.
 const newest = 16
 
-// Tables is the schema of the program.
+// Tables returns the schema of the program.
 func Tables() rows.Tables {
 	var known []string
 	for v := range newest {

@@ -23,7 +23,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/rows"
 )
 
-// Tables is the schema of the program.
+// Tables returns the schema of the program.
 func Tables() rows.Tables {
 	return rows.Tables{
 		Agent: "OpenCode",

@@ -235,7 +235,7 @@ func escaped(name string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// errRead is the error of every write.
+// errRead returns the error of every write.
 func (s *storage) errRead() error {
 	return fmt.Errorf("%s: %w: OpenCode keeps sessions in its database", s.dir, backend.ErrReadOnly)
 }

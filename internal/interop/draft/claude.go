@@ -118,7 +118,7 @@ func (s *claudeDraft) answer(text string) {
 	s.piece(id, `{"type":"text","text":`+quote(text)+`}`)
 }
 
-// use is a block with a call.
+// use returns a block with a call.
 func (s *claudeDraft) use(call string) string {
 	name := s.pick("Bash", "Bash", "Read", "mcp__x__y", "Grep")
 	return fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":{"command":"ls","n":%d}}`, call, name, s.made)
@@ -176,7 +176,7 @@ func (s *claudeDraft) under(line int, blocks string) {
 		s.pick("", `,"sourceToolAssistantUUID":`+quote(parent)))
 }
 
-// result is a block with a result.
+// result returns a block with a result.
 func (s *claudeDraft) result(call string) string {
 	text := quote(s.text(s.number()))
 	content := s.pick(text, text, text, text, `[{"type":"text","text":`+text+`}]`, `[{"type":"text","text":`+text+`},{"type":"text","text":"more"}]`, `[]`, `""`,

@@ -35,7 +35,7 @@
 //   - Watcher: changes are reported as they happen, so that followers need not poll.
 //   - Foldered: folders are cheaper to list than logs. Archives need it. Folders uses it.
 //   - Scattered: logs are in several places, some of which may not be there now. Absent asks it.
-//   - Identified: an archive can be told from others. Archives need it.
+//   - Identified: an archive can be distinguished from others. Archives need it.
 //   - Sourced: all sources of an archive can be listed at once. Archives of many machines need it.
 //   - Mirror: exact copies of other backends' logs can be kept. Archives need it.
 //   - Streamer: a log can be created from records that come one after the other. CreateFrom calls it. Implement it unless
@@ -43,7 +43,7 @@
 //   - Restorer: a log can be created from exact bytes, including an unterminated last line. Restore calls it.
 //   - Sweeper: a crash can leave files that are not logs.
 //   - Rewriter: programs that take no lock can write to a log while it is replaced or removed. Replace and Remove call it.
-//   - Holder: programs that take no lock can be told to have a log open. Holders calls it.
+//   - Holder: it is known which programs without a lock have a log open. Holders calls it.
 //   - Releaser: something is held for a log that is written, such as an open file. Release calls it.
 //
 // All methods may be called from several goroutines at once.

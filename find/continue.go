@@ -23,7 +23,7 @@ import (
 //     entries mean;
 //   - if the past itself names entries after it, or has more branch tips, labels and missing parents than are worth
 //     keeping;
-//   - if what an answer before the last chunk used was told in that chunk (session.Spender);
+//   - if the usage of an answer before the last chunk was reported in that chunk (session.Spender);
 //   - if it shares all its messages with copies (copies.Relation.Whole);
 //   - if the log has one chunk, so that it is short, or if its records depend on those before them (dialect.Continuer).
 //

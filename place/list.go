@@ -24,7 +24,7 @@ type ListOptions struct {
 	CWD string
 	// Dialect, if set, reads every log.
 	Dialect dialect.Dialect
-	// Problem, if set, is told of folders that could not be read.
+	// Problem, if set, is called with the errors of folders that could not be read.
 	Problem func(error)
 	// named, if set, chooses logs by their names, before they are opened.
 	named func(name string) bool
@@ -71,7 +71,7 @@ func (m *Machine) inDir(cwd string) func(*Row) bool {
 // InDirs returns a function that reports whether a directory is one of dirs.
 func (m *Machine) InDirs(dirs ...string) func(cwd string) bool {
 	want := map[string]bool{}
-	// Resolving links asks the file system; each spelling is asked about once.
+	// To resolve links means to ask the file system, so it is done once for each spelling.
 	known := map[string]bool{}
 	for _, dir := range dirs {
 		want[m.Resolved(dir)], known[dir] = true, true

@@ -238,7 +238,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// Observers are told before and after a compaction, before a fork, and of each move of the leaf.
+// Observers get an event before and after a compaction, before a fork, and for each move of the leaf.
 func TestObserver(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
@@ -287,7 +287,7 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// Operator moves the leaf with an entry of its own: the observer is told once, however it is appended.
+// Operator moves the leaf with an entry of its own: the observer gets one event, however the entry is appended.
 func TestObserverOfLeaves(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("operator", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})

@@ -19,7 +19,7 @@ type ContextOptions struct {
 	Whole bool
 	// FallBack uses the last entry if the leaf is unknown.
 	FallBack bool
-	// Problem, if set, is told of blobs that are missing, of texts that are cut, and of what the agent's program does not show the model.
+	// Problem, if set, is called for missing blobs, for cut texts, and for what the agent's program does not show the model.
 	Problem func(session.Problem)
 	// Here, if set, is where the session goes on. Some agents tell the model when that is not where it was before: their message then
 	// precedes all others.

@@ -126,7 +126,7 @@ func (e *ReadOnlyError) Error() string {
 // Unwrap returns ErrUnsupported.
 func (e *ReadOnlyError) Unwrap() error { return ErrUnsupported }
 
-// IDError says why a session cannot have the id that was asked for.
+// IDError is the error for an id that a new session cannot have.
 type IDError struct{ Err error }
 
 // Error implements error.

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/index/remote"
 )
 
-// Drivers returns the drivers, one for each scheme. The indexes of servers are asked over the connections of the backends.
+// Drivers returns the drivers, one for each scheme. The indexes of servers are reached over the connections of the backends.
 func Drivers(backends []backend.Driver) []index.Driver {
 	return append(remote.Drivers(backends), postgres.Driver())
 }

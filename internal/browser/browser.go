@@ -120,7 +120,7 @@ type Tab struct {
 
 	mu     sync.Mutex
 	faults []string
-	host   string // the only one that may be asked; "" before the first page
+	host   string // the only one that may be contacted; "" before the first page
 }
 
 // Tab opens an empty page.

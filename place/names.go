@@ -16,10 +16,10 @@ import (
 
 // The names of folders and files tell what the records of some sessions do not.
 
-// FindCWD sets the working directory of a session whose log does not name it, if it is certain: a file near the log names it, all other
-// logs in the folder that name one name the same, or it is the only directory on this machine whose sessions would lie there. Nothing is
-// guessed: a hyphen in a folder's name may be a hyphen or a slash. If logs disagree, the directory stays unknown. A session with runs gets
-// the directory of its last run.
+// FindCWD sets the working directory of a session whose log does not name it, if it is certain. That is so if a file near the log names it,
+// if the other logs in the folder all name the same one, or if it is the only directory on this machine whose sessions would lie there.
+// Nothing is guessed: a hyphen in a folder's name may be a hyphen or a slash. If logs disagree, the directory stays unknown. A session with
+// runs gets the directory of its last run.
 func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Location, d dialect.Dialect) {
 	h := builder.Header()
 	if h.CWD != "" {

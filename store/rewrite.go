@@ -297,7 +297,7 @@ func (s *Session) needsMigration(h session.Header) bool {
 	return err == nil && !bytes.Equal(header, h.Raw)
 }
 
-// current returns the record that an entry of an old version is written as, nil for an entry of today's version.
+// current returns today's record for an entry of an old version, nil for an entry of today's version.
 func (s *Session) current(e session.Entry) ([]byte, error) {
 	if !e.Migrated {
 		return nil, nil

@@ -36,7 +36,7 @@ func compareContexts(ctx context.Context, opt options) error {
 type contextReader struct {
 	program program
 	dialect dialect.Dialect
-	// members are those of a context that are compared; nil are all. To contexts of pi this library adds members of omp.
+	// members are the members of a context that are compared; nil means all. In contexts of pi this library adds members of omp.
 	members []string
 
 	home  string
@@ -83,7 +83,7 @@ func (r *contextReader) trial(ctx context.Context, s *sheet) error {
 	if err := os.WriteFile(path, []byte(s.text()), 0o600); err != nil {
 		return err
 	}
-	// Files of omp before version 3 spell models in two members, which its programs of today pass over.
+	// Files of omp before version 3 name models in two members, which current versions of the program ignore.
 	if err := r.compare(ctx, path, s.version < 3 && r.dialect != pi.Pi); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (r *contextReader) trial(ctx context.Context, s *sheet) error {
 // born compares a session that this library begins.
 func (r *contextReader) born(ctx context.Context, s *sheet) error {
 	sess, err := r.store.Create(ctx, treeline.CreateOptions{Dialect: r.dialect, Dir: r.home, CWD: r.home, Title: s.name(),
-		Write: treeline.WriteOptions{Defer: dialect.DeferNever, Force: true}}) // a compaction may keep what is not there
+		Write: treeline.WriteOptions{Defer: dialect.DeferNever, Force: true}}) // a compaction may keep from an entry that does not exist
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (r *contextReader) compare(ctx context.Context, path string, exceptModels b
 		models := func(m member) bool { return m.Name == "models" }
 		ours.Context, theirs.Context = slices.DeleteFunc(ours.Context, models), slices.DeleteFunc(theirs.Context, models)
 	}
-	// The ids that version 1 lacks are made anew by each side.
+	// The ids that version 1 lacks are made by each side.
 	if strings.Contains(string(text), `"version":1`) {
 		ours.Leaf, theirs.Leaf = nil, nil
 	}
@@ -213,7 +213,7 @@ func (s *sheet) name() string {
 	return s.pick("A name", "Another \"name\"", "", "ünïcödé 漢字 😀", strings.Repeat("long ", 80))
 }
 
-// text gives the lines: a title slot for omp 18, the header, and entries of which most follow the one before.
+// text returns the lines: a title slot for omp 18, the header, and entries of which most follow the one before.
 func (s *sheet) text() string {
 	var b strings.Builder
 	if s.dialect == pi.Omp18 && s.rnd.IntN(4) > 0 {
@@ -241,7 +241,7 @@ func (s *sheet) text() string {
 	return b.String()
 }
 
-// entry gives a random entry. Without a parent it is for a session that gives entries their places itself.
+// entry returns a random entry. Without a parent it is for a session that places entries itself.
 func (s *sheet) entry(id, parent string) string {
 	kind, members := s.content()
 	place := ""
@@ -255,7 +255,7 @@ func (s *sheet) entry(id, parent string) string {
 	return fmt.Sprintf(`{"type":%q,%s"timestamp":"2026-02-16T10:00:%02d.000Z",%s}`, kind, place, s.rnd.IntN(60), members)
 }
 
-// content gives the type of an entry and its own members.
+// content returns the type of an entry and its own members.
 func (s *sheet) content() (kind, members string) {
 	switch s.rnd.IntN(20) {
 	case 0, 1:
@@ -285,7 +285,7 @@ func (s *sheet) content() (kind, members string) {
 	return "message", `"message":` + s.message()
 }
 
-// kept says what a compaction keeps; version 1 counts.
+// kept returns the member for what a compaction keeps; version 1 has an index.
 func (s *sheet) kept() string {
 	if s.version == 1 {
 		return fmt.Sprintf(`"firstKeptEntryIndex":%d,`, s.rnd.IntN(len(s.ids)+1))
@@ -293,14 +293,14 @@ func (s *sheet) kept() string {
 	return fmt.Sprintf(`"firstKeptEntryId":%q,`, append(s.ids, "none")[s.rnd.IntN(len(s.ids)+1)])
 }
 
-// model gives a model in one member, in two, or in both.
+// model returns a model in one member, in two, or in both.
 func (s *sheet) model() string {
 	one, two := `"model":"openai/gpt"`, `"provider":"google","modelId":"gemini"`
 	spelling := s.pick(one, two, one+","+two)
 	return spelling + s.pick(``, `,"role":"default"`, `,"role":"smol"`)
 }
 
-// message gives a message; answers may have failed, and calls may have no result.
+// message returns a message; answers may have failed, and calls may have no result.
 func (s *sheet) message() string {
 	switch s.rnd.IntN(4) {
 	case 0:

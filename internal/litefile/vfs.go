@@ -10,7 +10,7 @@ import (
 	"modernc.org/sqlite/vfs"
 )
 
-// Snapshots are read by SQLite through a file system of their own, in which each is a file under a number.
+// SQLite reads snapshots through a file system of their own, in which each is a file named by a number.
 type snapshotFS struct {
 	mu    sync.Mutex
 	last  int
@@ -20,13 +20,13 @@ type snapshotFS struct {
 // snapshots is global because SQLite's list of file systems is.
 var snapshots = snapshotFS{files: map[string]*Snapshot{}}
 
-// registered gives the name under which SQLite knows the snapshots.
+// registered returns the name under which SQLite knows the snapshots.
 var registered = sync.OnceValues(func() (string, error) {
 	name, _, err := vfs.New(&snapshots)
 	return name, err
 })
 
-// add gives a snapshot a name.
+// add adds a snapshot and returns its name.
 func (s *snapshotFS) add(snap *Snapshot) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

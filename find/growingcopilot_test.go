@@ -8,8 +8,8 @@ const (
 		`"startTime":"2026-05-01T10:00:00.000Z","context":{"cwd":"/p"}},"id":"0f8fad5b-0000-4000-8000-000000000000","timestamp":"2026-05-01T10:00:00.000Z","parentId":null}` + "\n"
 )
 
-// copilotLine returns events of Copilot CLI. Those of sub-agents are wild: if a sub-agent continues after its answer in an earlier chunk,
-// the log is read anew.
+// copilotLine returns events of Copilot CLI. Those of sub-agents are wild: if a sub-agent wrote before the last chunk, the log is read
+// anew.
 func copilotLine(g *growing, kind string) string {
 	id, parent := g.next(kind)
 	agent := ""

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Gemini returns the session in the format of Gemini CLI: an answer has its tokens, and is written again with its calls. A branch begins
-// with a line that takes back the messages after its starting point.
+// Gemini returns the session in the format of Gemini CLI: an answer has its calls and its tokens, and a line after each message updates the
+// time of the session. A branch begins with a line that takes back the messages after its starting point.
 func Gemini(log []byte) []byte {
 	list := entries(log)
 	var out bytes.Buffer

@@ -13,15 +13,15 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A log that goes on from another is converted whole. Converted back it is the same: it has what it had, and names the other.
-// That is so also where its own program refuses it.
+// A log that continues another one is converted as a whole. Converted back, it is the same: it has only its own records, and names the
+// other log. This holds even if its own program refuses the log.
 func TestConvertFork(t *testing.T) {
 	t.Parallel()
 	t.Run("good", func(t *testing.T) { t.Parallel(); convertFork(t, `,"cli_version":"0.166.0"`) })
 	t.Run("refused", func(t *testing.T) { t.Parallel(); convertFork(t, "") })
 }
 
-// convertFork converts a fork whose header has the members more besides the others.
+// convertFork converts a fork whose header has additional members.
 func convertFork(t *testing.T, more string) {
 	const base, fork = "019cab00-0000-7000-8000-00000000000a", "019cab00-0000-7000-8000-00000000000b"
 	line := func(n int, typ, payload string) string {
@@ -63,7 +63,7 @@ func convertFork(t *testing.T, more string) {
 		}
 		w.Must(src.Close())
 		w.Must(there.Close())
-		// In the agent's folder, where it finds the other log.
+		// This is in the agent's folder, where the agent finds the other log.
 		back, _, err := convert.File(t.Context(), w.Store, there.Path(), convert.Options{To: w.Format("codex"), Dir: filepath.Join(filepath.Dir(path), to.Name()), Write: w.Write(store.WriteOptions{})})
 		if err != nil {
 			t.Errorf("%s and back: %v", to.Name(), err)
@@ -76,7 +76,7 @@ func convertFork(t *testing.T, more string) {
 	}
 }
 
-// A session that its own program refuses to go on with is converted all the same: the model sees what it says.
+// A session that its own program refuses to continue is converted nevertheless: the model sees what it says.
 func TestConvertRefused(t *testing.T) {
 	t.Parallel()
 	w, folder := inMemory(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A call may have another result on another branch, or none. The model sees its own result on each branch.
+// A call may have different results on different branches, or none. On each branch, the model sees that branch's result.
 func TestConvertAnsweredTwice(t *testing.T) {
 	t.Parallel()
 	const begin = `{"type":"session","version":3,"id":"019cab00-0000-7000-8000-00000000000a","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/garden"}
@@ -52,7 +52,7 @@ func TestConvertAnsweredTwice(t *testing.T) {
 	}
 }
 
-// TestConvertSpentOnce: an answer that is written twice, since branches answer its call differently, was paid once.
+// TestConvertSpentOnce: the usage of an answer that is written twice, because branches answer its call differently, counts once.
 func TestConvertSpentOnce(t *testing.T) {
 	t.Parallel()
 	const log = `{"type":"session","version":3,"id":"019cab00-0000-7000-8000-00000000000b","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/garden"}

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// noticing notes that a log was created.
+// noticing notes whether a log was created.
 type noticing struct {
 	backend.Backend
 	created *bool
@@ -24,7 +24,7 @@ func (b noticing) Create(ctx context.Context, name string, records ...[]byte) (b
 	return at, err
 }
 
-// lateContext is cancelled when it was asked some times after the log was created.
+// lateContext is cancelled after its error was checked some times since the log was created.
 type lateContext struct {
 	context.Context
 	created *bool

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A copy that was changed in any number of places is converted back with the changes.
+// A copy that was changed in any number of places keeps the changes when it is converted back.
 func TestConvertEdited(t *testing.T) {
 	t.Parallel()
 	const n = 160

@@ -12,8 +12,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A session that comes back to its agent beside the one that it came from is a new one: its id is in its file, no other session
-// has it, and the model sees the same.
+// A session that comes back to its agent next to the one that it came from is a new session: its id is in its file, no other session has
+// the id, and the model sees the same.
 func TestConvertFresh(t *testing.T) {
 	t.Parallel()
 	w, folder := inMemory(t)
@@ -52,15 +52,15 @@ func TestConvertFresh(t *testing.T) {
 	}
 }
 
-// The ids of these agents begin with the time. A copy has another short id than the session that it was made from, so that the
-// one that was shown before still names it, and a second conversion is noticed.
+// The ids of these agents begin with the time. A copy has another short id than the session that it was made from, so that the old short id
+// still refers only to that session, and a second conversion is noticed.
 func TestShortIDs(t *testing.T) {
 	t.Parallel()
 	w, folder := inMemory(t)
 	timed := []string{"pi", "omp", "codex", "operator"}
 	for _, name := range timed {
 		src := w.View(w.Put(filepath.Join("in", name, "a.jsonl"), newTalk(3, name == "codex").write(name)), store.OpenOptions{Dialect: w.Format(name)})
-		// The id of the fixture is no UUID of version 7. That of a first copy is.
+		// The id of the fixture is not a UUID of version 7, but the id of a first copy is.
 		for _, middle := range timed {
 			if middle == name {
 				continue

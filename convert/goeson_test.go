@@ -14,15 +14,15 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A session goes on in another agent. Converted back it is the old one, byte for byte, with what was added, and the model sees
-// that at its end.
+// A session is continued in another agent. Converted back, it is the old session, byte for byte, followed by what was added, and the model
+// sees that.
 func TestConvertGoesOnElsewhere(t *testing.T) {
 	t.Parallel()
 	w, folder := inMemory(t)
 	nth := 0
 	for _, name := range agents {
 		for _, other := range agents {
-			if name == other || w.Format(name).Family() == w.Format(other).Family() { // outside its folder a log does not say which of a family wrote it
+			if name == other || w.Format(name).Family() == w.Format(other).Family() { // outside its folder, a log does not show which dialect of a family wrote it
 				continue
 			}
 			for seed := range 3 {
@@ -47,7 +47,7 @@ func TestConvertGoesOnElsewhere(t *testing.T) {
 				}
 				old, _ := entries(t, src)
 				now, _ := entries(t, back)
-				// OpenCode deletes what was reverted before it goes on. So the session is a new one, of what the model sees.
+				// OpenCode deletes what was reverted before it continues. So the session is a new one with what the model sees.
 				reverted := bytes.Contains(src.Header().Raw, []byte(`"revert"`))
 				if !reverted && (len(now) <= len(old) || !slices.EqualFunc(old, now[:len(old)], bytes.Equal)) {
 					t.Errorf("%s: the old entries came back as\n%s\nwere\n%s", at, bytes.Join(now, []byte("\n")), bytes.Join(old, []byte("\n")))
@@ -56,7 +56,7 @@ func TestConvertGoesOnElsewhere(t *testing.T) {
 				if n := len(said); n < 2 || said[n-2].forms[0] != "text And now?" || said[n-1].forms[0] != "text Deeper." {
 					t.Errorf("%s: the model sees %v", at, said[max(n-3, 0):])
 				}
-				// Claude Code and Gemini CLI make an answer up only at the end.
+				// Claude Code and Gemini CLI invent an answer only at the end.
 				before := seenAt(w, src, src.Leaf())
 				if n := len(before); n > 0 && (before[n-1].forms[0] == "text No response requested." || before[n-1].forms[0] == "text "+interrupted) {
 					before = before[:n-1]

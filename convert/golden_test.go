@@ -17,7 +17,7 @@ import (
 
 var updateConverted = flag.Bool("update-converted", false, "write the goldens of conversions anew")
 
-// samples are small sessions with a bit of everything that several agents know.
+// samples are small sessions with some of everything that several agents support.
 var samples = map[string]string{
 	"pi": `{"type":"session","version":3,"id":"019cab00-0000-7000-8000-000000000001","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work/pond"}
 {"type":"model_change","id":"a0000000","parentId":null,"timestamp":"2026-03-02T14:00:00.000Z","provider":"acme","modelId":"m1"}
@@ -42,7 +42,7 @@ var samples = map[string]string{
 `,
 }
 
-// What a small session becomes in each dialect, and the report.
+// The golden files have the result of converting a small session to each dialect, and the report.
 func TestConvertGolden(t *testing.T) {
 	for name, log := range samples {
 		for _, to := range targets() {
@@ -61,7 +61,7 @@ func TestConvertGolden(t *testing.T) {
 				text, err := json.MarshalIndent(report, "", "  ")
 				w.Must(err)
 				got := strings.Join(w.ReadLines(there.Path()), "\n") + "\n\n" + string(text) + "\n"
-				// An id may carry a time, which gives way to ids that other tests made.
+				// An id may contain a time, which changes if other tests have created ids.
 				got = strings.ReplaceAll(got, string(report.Target.ID), "NEW-ID")
 				golden := filepath.Join("testdata", "convert", name+"-"+to.Name()+".golden")
 				if *updateConverted {
@@ -78,7 +78,7 @@ func TestConvertGolden(t *testing.T) {
 	}
 }
 
-// From pi to Operator text, tools, thinking, branches, labels, compactions and models are there in Operator's own words.
+// Converted from pi to Operator, text, tools, thinking, branches, labels, compactions and models have Operator's own form.
 func TestConvertNatively(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, withCodelia)

@@ -11,8 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A session that does not stay in memory comes back byte for byte, and the temporary files are gone. No record becomes as
-// large as the session, although a linear session has only the path since the last compaction.
+// A session that is not kept in memory comes back byte for byte, and the temporary files are removed. No record becomes as large as the
+// session, although a linear session has only the path since the last compaction.
 func TestConvertLarge(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)

@@ -7,8 +7,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A leaf that is not the last entry stays where it is: the model sees the same at the leaf of the new session, and the turns
-// that were left are on another branch.
+// A leaf that is not the last entry keeps its position: the model sees the same at the leaf of the new session, and the abandoned turns are
+// on another branch.
 func TestConvertLeafBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	for from, file := range map[string]string{"gemini": "rewind-last.jsonl", "claude": "last-prompt-explicit.jsonl"} {

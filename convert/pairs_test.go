@@ -19,10 +19,10 @@ import (
 // agents are the dialects whose sessions are converted to each other, one for each program.
 var agents = []string{"omp", "pi", "operator", "wave", "codelia-state", "claude", "codex", "gemini", "qwen", "copilot", "opencode", "goose", "crush"}
 
-// branching are those with branches.
+// branching are the agents whose sessions have branches.
 var branching = []string{"omp", "pi", "operator", "claude", "qwen"}
 
-// Whatever the agents are, the model sees the same before and after, at the leaf and at every other tip.
+// For every pair of agents, the model sees the same before and after, at the leaf and at every other tip.
 func TestConvertPairs(t *testing.T) {
 	for i, name := range agents {
 		t.Run(name, func(t *testing.T) {
@@ -53,12 +53,12 @@ func TestConvertPairs(t *testing.T) {
 	}
 }
 
-// tipsOf gives the leaf and, if all is set, every other entry without children that speaks.
+// tipsOf returns the leaf and, if all is set, every other entry without children that speaks.
 func tipsOf(w *world.World, path string, from dialect.Dialect, all bool) (list []*session.EntryID) {
 	w.Helper()
 	s, err := w.Open(w.Context(), path, store.OpenOptions{Dialect: from})
 	w.Must(err)
-	defer s.Close() // not at the end of the test: a soak has many rounds
+	defer s.Close() // now and not at the end of the test, because a soak has many rounds
 	list = append(list, new(s.Leaf()))
 	for e := range s.Tree().Entries() {
 		if all && e.Kind == session.KindMessage && len(s.Tree().Children(e.ID)) == 0 && !e.Aside() && e.ID != s.Leaf() && e.Role != session.RoleTool {
@@ -68,7 +68,7 @@ func tipsOf(w *world.World, path string, from dialect.Dialect, all bool) (list [
 	return list
 }
 
-// convertedAt converts the path to an entry and gives the first difference in what the model sees there.
+// convertedAt converts the path to an entry and returns the first difference in what the model sees there.
 func convertedAt(w *world.World, path string, from, to dialect.Dialect, leaf *session.EntryID, dir string) string {
 	w.Helper()
 	src, err := w.Open(w.Context(), path, store.OpenOptions{Dialect: from})
@@ -87,11 +87,11 @@ func convertedAt(w *world.World, path string, from, to dialect.Dialect, leaf *se
 	w.Must(err)
 	defer there.Close()
 	if empty && to.Name() == "claude" {
-		return "" // it cannot be told to begin anew in a session with messages
+		return "" // its program cannot start over in a session with messages
 	}
 	own(w, there)
 	after := seenAt(w, there, there.Leaf())
-	// What the rules hide is in the report.
+	// The report must count the pictures that the rules hide.
 	if a, b := countImages(before), countImages(after); a-b != report.Source.View.Images-report.Target.View.Images {
 		return fmt.Sprintf("the model sees %d of %d pictures; the report has %+v and %+v", b, a, report.Source.View, report.Target.View)
 	}
@@ -115,8 +115,7 @@ func convertedAt(w *world.World, path string, from, to dialect.Dialect, leaf *se
 	return sameSeen(byRule(before, from.Name(), to.Name()), byRule(after, from.Name(), to.Name()))
 }
 
-// convertedTree converts a session once, with all its branches, and gives the first tip whose context no entry of the new
-// session has.
+// convertedTree converts a session once, with all its branches, and returns the first tip whose context no entry of the new session has.
 func convertedTree(w *world.World, path string, from, to dialect.Dialect, tips []*session.EntryID, dir string) string {
 	w.Helper()
 	if len(tips) < 2 {
@@ -143,8 +142,8 @@ func convertedTree(w *world.World, path string, from, to dialect.Dialect, tips [
 	return ""
 }
 
-// own checks that a session of an agent with ids of its own form has no others, no thinking of another model, and times that
-// do not go back along a path.
+// own checks that all ids have the agent's own form, that there is no thinking of another model, and that times do not decrease along a
+// path.
 func own(w *world.World, s *store.Session) {
 	w.Helper()
 	namer, ok := s.Dialect().(dialect.CallNamer)
@@ -178,7 +177,7 @@ func own(w *world.World, s *store.Session) {
 	}
 }
 
-// failures gives the results on a path that say that a call failed.
+// failures returns the results on a path that report a failed call.
 func failures(w *world.World, s *store.Session, leaf session.EntryID) (list []string) {
 	w.Helper()
 	path, err := s.Tree().Path(leaf)
@@ -202,7 +201,7 @@ func countImages(list []seen) (n int) {
 	return n
 }
 
-// blinded puts a text in the place of pictures, as Goose does for a model of which it does not know that it sees them.
+// blinded replaces pictures by a text, as Goose does for a model that may not support them.
 func blinded(list []seen) []seen {
 	list = slices.Clone(list)
 	for i, s := range list {
@@ -213,15 +212,15 @@ func blinded(list []seen) []seen {
 	return list
 }
 
-// byRule takes account of what one of the agents cannot say or adds itself.
+// byRule adjusts for what one of the agents cannot express or adds itself.
 func byRule(list []seen, from, to string) []seen {
 	for i := range list {
 		for k, form := range list[i].forms {
-			// Some do not tell the model that a call failed. Their records do, see failures.
+			// Some agents do not tell the model that a call failed. Their records do; see failures.
 			if plain := []string{"codex", "qwen", "copilot", "opencode", "goose", "crush"}; slices.Contains(plain, from) || slices.Contains(plain, to) {
 				form = strings.TrimSuffix(form, " (error)")
 			}
-			// A result of Operator's is a text.
+			// In Operator, a result is only a text.
 			if list[i].role == session.RoleTool && (strings.HasPrefix(from, "operator") || strings.HasPrefix(to, "operator")) {
 				form, _, _ = strings.Cut(form, " image data:")
 			}
@@ -239,22 +238,22 @@ func byRule(list []seen, from, to string) []seen {
 	if from == "copilot" || to == "copilot" {
 		list = joined(joined(list, session.RoleUser, "\n"), session.RoleAssistant, "\n")
 	}
-	// Claude Code answers a prompt without an answer itself, and Gemini CLI results.
+	// Claude Code itself answers a prompt that has no answer, and Gemini CLI results.
 	if n := len(list); n > 0 && (list[n-1].forms[0] == "text "+interrupted || list[n-1].forms[0] == "text No response requested.") {
 		list = list[:n-1]
 	}
-	// Crush has the pictures of a prompt behind its text.
+	// Crush puts the pictures of a prompt after its text.
 	if from == "crush" || to == "crush" {
 		list = picturesLast(list)
 	}
-	// Goose and Crush trim texts and join them, in a message or in neighbours of one side.
+	// Goose and Crush trim texts and join them, both within a message and across neighbouring messages of one side.
 	if slices.ContainsFunc([]string{from, to}, func(name string) bool { return name == "goose" || name == "crush" }) {
 		list = run(list)
 	}
 	return list
 }
 
-// besideResults takes pictures out of results; keep: they follow them.
+// besideResults removes pictures from results; with keep, they follow the results.
 func besideResults(list []seen, keep bool) (out []seen) {
 	for _, s := range list {
 		form, images, found := strings.Cut(s.forms[0], " image data:")
@@ -289,7 +288,7 @@ func picturesLast(list []seen) (out []seen) {
 	return append(out, pictures...)
 }
 
-// joined joins texts of a role that follow each other, in each of their forms.
+// joined joins consecutive texts of a role, in each of their forms.
 func joined(list []seen, role session.Role, with string) []seen {
 	out := list[:0:0]
 	for _, s := range list {
@@ -316,7 +315,7 @@ func joined(list []seen, role session.Role, with string) []seen {
 	return out
 }
 
-// run gives neighbouring texts of one side as one, without white space.
+// run joins neighbouring texts of one side, without white space.
 func run(list []seen) []seen {
 	joined := list[:0:0]
 	for _, s := range list {
@@ -343,11 +342,11 @@ func run(list []seen) []seen {
 	return joined
 }
 
-// interrupted is what Gemini CLI lets the model say.
+// interrupted is the answer that Gemini CLI invents.
 const interrupted = "[The previous response was interrupted before it completed.]"
 
-// A turn is taken back together with the compaction before it: the branch after it begins with something else than the one
-// that was left, and each has a compaction of its own.
+// A turn is taken back together with the compaction before it: the branch after it begins differently from the one that was left, and each
+// has a compaction of its own.
 func TestConvertTakenBack(t *testing.T) {
 	t.Parallel()
 	w, folder := inMemory(t)
@@ -363,7 +362,7 @@ func TestConvertTakenBack(t *testing.T) {
 	}
 }
 
-// A header that lacks members comes back as it was, also where nothing follows it.
+// A header that lacks members comes back unchanged, even if nothing follows it.
 func TestConvertOddHeader(t *testing.T) {
 	t.Parallel()
 	for name, header := range map[string]string{

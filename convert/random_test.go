@@ -16,13 +16,13 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// dice makes sessions up: all kinds of entries, trees of any form, unknown members.
+// dice makes up sessions: all kinds of entries, trees of any form, unknown members.
 type dice struct {
 	*rand.Rand
 	ids   []string
 	calls []string
 	n     int
-	whole bool // compactions keep nothing: what they keep may begin with a result
+	whole bool // compactions keep nothing, since what they keep could begin with a result
 }
 
 func (r *dice) one(list ...string) string { return list[r.IntN(len(list))] }
@@ -42,7 +42,7 @@ func (r *dice) value() string {
 	return r.one(`1`, `1.50`, `12345678901234567890`, `null`, `true`, `[]`, `{"b":1,"a":[{"x":"y"}]}`, r.text())
 }
 
-// unknown is members that no agent knows.
+// unknown returns members that no agent knows.
 func (r *dice) unknown() string {
 	return r.maybe(`,"zz":`+r.value()) + r.maybe(`,"a/b~c":`+r.value())
 }
@@ -238,8 +238,8 @@ func (r *dice) state() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// inMemory gives a world whose converted sessions are in memory, each in a new folder. Files cost three times the CPU; the
-// goldens use them. In memory all logs may consist of lines, as in an agent's database.
+// inMemory returns a world whose converted sessions are in memory, each in a new folder. Files take three times the CPU time; the goldens
+// use them. In memory, all logs may consist of lines, as in an agent's database.
 func inMemory(t *testing.T) (w *world.World, folder func() string) {
 	lines := memory.LinesIf(func(string) bool { return true })
 	w = world.New(t, func(w *world.World) {
@@ -253,8 +253,8 @@ func inMemory(t *testing.T) (w *world.World, folder func() string) {
 	}
 }
 
-// Nothing disappears unlisted: whatever a session holds, it is the same after the way to another dialect and back, or the
-// report calls it dropped.
+// Nothing disappears without being listed: whatever a session has is the same after converting to another dialect and back, or the report
+// lists it as dropped.
 func TestConvertRandom(t *testing.T) {
 	for worker := range 4 {
 		t.Run(fmt.Sprint(worker), func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestConvertRandom(t *testing.T) {
 						leaf = &id
 					}
 					_, report := partThereAndBack(w, src, to, leaf, folder)
-					if leaf == nil && report.Dropped > 0 && to.Name() != "wave-doc" { // it has no header to carry what stands alone
+					if leaf == nil && report.Dropped > 0 && to.Name() != "wave-doc" { // without a header, it cannot carry what belongs to no other record
 						t.Errorf("seed %d: %s → %s drops %d entries", seed, name, to.Name(), report.Dropped)
 					}
 					w.Must(src.Close())

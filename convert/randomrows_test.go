@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// log makes a session of an agent up: one with all that its format may hold where there are dice for it, otherwise a conversation.
+// log makes up a session of an agent: with everything that its format allows if there are dice for it, otherwise a conversation.
 func (r *dice) log(agent string) string {
 	switch agent {
 	case "pi", "omp":
@@ -26,7 +26,7 @@ func (r *dice) log(agent string) string {
 	return talkOf(agent, r.Uint64())
 }
 
-// list gives some elements that a function makes.
+// list returns some elements that a function makes.
 func (r *dice) list(most int, element func() string) string {
 	var list []string
 	for range r.IntN(most + 1) {
@@ -35,7 +35,7 @@ func (r *dice) list(most int, element func() string) string {
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// openCode makes a log of OpenCode: messages in any order, parts of all kinds, a revert at any place.
+// openCode makes up a log of OpenCode: messages in any order, parts of all kinds, a revert anywhere.
 func (r *dice) openCode() string {
 	const id = "ses_e1ff00000001ffeFixture0001xx"
 	var lines []string
@@ -71,7 +71,7 @@ func (r *dice) openCodePart() string {
 		`{"type":"compaction","auto":true`+r.maybe(`,"tail_start_id":"`+r.some()+`"`)+`}`, `{"type":"subtask","prompt":"p","description":"d","agent":"a"}`, `{"type":"novel","x":`+r.value()+`}`)
 }
 
-// goose makes a log of Goose: contents of all kinds on both sides, flags of all values.
+// goose makes up a log of Goose: contents of all kinds on both sides, flags of all values.
 func (r *dice) goose() string {
 	lines := []string{`{"sessions":{"id":"20260302_1"` + r.maybe(`,"name":"Pond","user_set_name":1`) + `,"working_dir":"/work/pond","created_at":"2026-03-02 14:00:00"` + r.maybe(`,"extension_data":{"x.v0":`+r.value()+`}`) + r.unknown() + `}}`}
 	for i := range 1 + r.IntN(10) {
@@ -99,12 +99,12 @@ func (r *dice) gooseContent() string {
 		`{"type":"toolRequest","id":"`+r.call()+`","toolCall":{"status":"error","error":"no JSON"}}`,
 		`{"type":"toolResponse","id":"`+r.called()+`","toolResult":`+result()+`}`, `{"type":"toolResponse","id":"`+r.called()+`","toolResult":`+result()+`}`)
 	if r.IntN(60) == 0 && !r.whole {
-		return `{"type":"novel","x":` + r.value() + `}` // the program does not read the session
+		return `{"type":"novel","x":` + r.value() + `}` // the program refuses the session
 	}
 	return kind
 }
 
-// crush makes a log of Crush: parts of all kinds, a summary at any place.
+// crush makes up a log of Crush: parts of all kinds, a summary anywhere.
 func (r *dice) crush() string {
 	const id = "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
 	var lines []string

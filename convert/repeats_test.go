@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Compactions that each keep everything do not make the converted session quadratically larger, and the model sees the same
-// at its leaf.
+// Several compactions that each keep everything do not make the converted session quadratically larger, and the model sees the same at its
+// leaf.
 func TestConvertRepeats(t *testing.T) {
 	t.Parallel()
 	w, folder := inMemory(t)
@@ -34,9 +34,9 @@ func TestConvertRepeats(t *testing.T) {
 	}
 }
 
-// Of more compactions than the bound allows, the last are converted and what came before is carried along: the model sees the
-// same at the leaf, and nothing is lost on the way back.
-func TestConvertManyCompactions(t *testing.T) { // not parallel: the bound is that of the package
+// If there are more compactions than the limit allows, the last ones are converted and what precedes them is carried along: the model sees
+// the same at the leaf, and nothing is lost on the way back.
+func TestConvertManyCompactions(t *testing.T) { // not parallel: it changes a variable of the package
 	const records = 200
 	defer convert.SetMore(-64*records + 2000)()
 	w, folder := inMemory(t)
@@ -67,7 +67,7 @@ func TestConvertManyCompactions(t *testing.T) { // not parallel: the bound is th
 	}
 }
 
-// A compaction may name an entry after it as the first that it keeps. It then keeps nothing, as for its own agent.
+// A compaction may name a later entry as the first one that it keeps. It then keeps nothing, as in its own agent.
 func TestConvertKeepsWhatComesLater(t *testing.T) {
 	t.Parallel()
 	const log = `{"type":"session","version":3,"id":"019cab00-0000-7000-8000-00000000000a","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/garden"}

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A converted session goes on where the old one was, also if it is longer than those of TestConvertPairs.
+// A converted session continues where the old one ended, even if it is longer than those of TestConvertPairs.
 func TestConvertSaysTheSame(t *testing.T) {
 	t.Parallel()
 	log := gen.Session(gen.Options{Seed: 5, Entries: 120, CompactEvery: 50, Branches: 2})

@@ -13,8 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// seen is a piece of what the model sees. The forms of a summary are the bare text and the one with the agent's words
-// around it; anything else has one form.
+// seen is a piece of what the model sees. The forms of a summary are the bare text and the text with the agent's words around it; anything
+// else has one form.
 type seen struct {
 	role  session.Role
 	forms []string
@@ -73,7 +73,7 @@ func placed(list []seen, results map[string][]seen) (out []seen) {
 	return out
 }
 
-// summaryOf gives the bare text of a summary.
+// summaryOf returns the bare text of a summary.
 func summaryOf(w *world.World, e session.Entry) []string {
 	w.Helper()
 	if e.Kind != session.KindCompaction && e.Kind != session.KindBranchSummary {
@@ -92,7 +92,7 @@ func summaryOf(w *world.World, e session.Entry) []string {
 
 func imageOf(i session.Image) string { return "image " + dialect.ImageURL(i) }
 
-// argumentsOf gives arguments in one spelling. Those that are not an object are the member "input" of one.
+// argumentsOf returns arguments in a normalized form. Arguments that are not an object become the member "input" of one.
 func argumentsOf(raw []byte) string {
 	var value any
 	if len(raw) == 0 {
@@ -128,7 +128,7 @@ func resultOf(r session.ToolResult) string {
 	return out
 }
 
-// sameSeen compares what the model sees before and after, and gives the first difference.
+// sameSeen compares what the model sees before and after, and returns the first difference.
 func sameSeen(before, after []seen) string {
 	for k := range max(len(before), len(after)) {
 		switch {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// talk is a conversation as agents have them: a tree of turns with prompts, pictures, thinking, calls that run at once, fail
-// or have no result, compactions and abandoned branches. It is written in the format of any agent.
+// talk is a realistic conversation: a tree of turns with prompts, pictures, thinking, calls that run in parallel, fail or have no result,
+// compactions and abandoned branches. It can be written in the format of any agent.
 type talk struct {
 	*rand.Rand
 	id  int
@@ -29,7 +29,7 @@ type op struct {
 
 type talkCall struct{ id, name, args string }
 
-// newTalk makes one up. A linear one has no branches.
+// newTalk makes up a conversation. A linear one has no branches.
 func newTalk(seed uint64, linear bool) *talk {
 	t := &talk{Rand: rand.New(rand.NewPCG(seed, 17))}
 	at := -1
@@ -79,7 +79,7 @@ func (t *talk) step(at int) int {
 	at = t.add(o)
 	calls := o.calls
 	if t.IntN(8) == 0 {
-		calls = calls[1:] // one has no result
+		calls = calls[1:] // one call has no result
 	}
 	if t.IntN(3) == 0 && len(calls) == 2 {
 		calls = []talkCall{calls[1], calls[0]}
@@ -90,7 +90,7 @@ func (t *talk) step(at int) int {
 	return at
 }
 
-// texts gives some texts as JSON strings.
+// texts returns some texts as JSON strings.
 func (t *talk) texts(n int) (list []string) {
 	for range n {
 		t.id++
@@ -101,7 +101,7 @@ func (t *talk) texts(n int) (list []string) {
 
 const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// blocks writes texts, and the picture, with one format each.
+// blocks formats the texts and the picture.
 func (o op) blocks(text, image string) (list []string) {
 	for _, s := range o.texts {
 		list = append(list, fmt.Sprintf(text, s))
@@ -114,7 +114,7 @@ func (o op) blocks(text, image string) (list []string) {
 
 func join(list []string) string { return "[" + strings.Join(list, ",") + "]" }
 
-// stamp is the time of the nth entry.
+// stamp returns the time of the nth entry.
 func stamp(n int) string { return fmt.Sprintf("2026-03-02T14:%02d:%02d.000Z", n/60, n%60) }
 
 func (t *talk) pi() string {
@@ -184,7 +184,7 @@ func (t *talk) operator() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// resultFor gives the result of a call that follows an answer.
+// resultFor returns the result of a call after an answer.
 func (t *talk) resultFor(i int, c talkCall) (op, bool) {
 	for _, o := range t.ops[i+1:] {
 		if o.kind == "result" && o.call.id == c.id {
@@ -249,13 +249,13 @@ func (t *talk) state() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// claude writes each block of an answer as a line, hangs each result on its call, and what follows on the last result.
+// claude writes each block of an answer as a line. The parent of each result is its call, and that of what follows is the last result.
 func (t *talk) claude() string {
 	const id = "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
 	var lines []string
 	n := 0
-	last := make([]string, len(t.ops)) // the line that the next entry hangs on
-	of := map[string]string{}          // line of a call
+	last := make([]string, len(t.ops)) // the parent of the next entry
+	of := map[string]string{}          // the line of each call
 	line := func(parent, body string) string {
 		uuid := fmt.Sprintf("00000000-0000-4000-8000-%012x", n+1)
 		if parent == "" {
@@ -277,7 +277,7 @@ func (t *talk) claude() string {
 		}
 		switch o.kind {
 		case "user":
-			if t.IntN(4) == 0 { // no text of it reaches the model
+			if t.IntN(4) == 0 { // none of its text reaches the model
 				parent = line(parent, `"type":"attachment","attachment":{"type":"date"}`)
 			}
 			last[i] = line(parent, `"type":"user","message":{"role":"user","content":`+join(o.blocks(`{"type":"text","text":%s}`, `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"`+dot+`"}}`))+`}`)
@@ -306,7 +306,7 @@ func (t *talk) claude() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// codex writes each block as an item between events, and may roll the last turn back.
+// codex writes each block as an item between events, and may roll back the last turn.
 func (t *talk) codex() string {
 	var lines []string
 	line := func(typ, payload string) {
@@ -355,8 +355,8 @@ func (t *talk) codex() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// gemini writes an answer with its tokens and again with its calls, the results with their calls or in a message of their own, and may take
-// the last turn back.
+// gemini writes an answer with its tokens and again with its calls, and the results with their calls or in a message of their own. It may
+// take back the last turn.
 func (t *talk) gemini() string {
 	lines := []string{`{"sessionId":"0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a","projectHash":"95e2f8a7","startTime":"2026-03-02T14:00:00.000Z","lastUpdated":"2026-03-02T14:00:00.000Z","kind":"main"}`}
 	line := func(id, typ, content, more string) {
@@ -380,7 +380,7 @@ func (t *talk) gemini() string {
 			var calls []string
 			for _, c := range o.calls {
 				call := fmt.Sprintf(`{"id":"%s","name":"%s","args":%s,"status":"success"`, c.id, c.name, c.args)
-				// The program sends answers in a row as one, and no other agent has texts after calls.
+				// The program sends consecutive answers as one, and no other agent has texts after calls.
 				open := i+1 < len(t.ops) && t.ops[i+1].kind == "answer"
 				for _, r := range t.ops[i+1:] {
 					if r.kind != "result" || r.call.id != c.id {
@@ -420,7 +420,7 @@ func (t *talk) gemini() string {
 func (t *talk) qwen() string {
 	const id = "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
 	var lines []string
-	last := make([]string, len(t.ops)) // the line that the next entry hangs on
+	last := make([]string, len(t.ops)) // the parent of the next entry
 	line := func(parent, typ, more string) string {
 		uuid := fmt.Sprintf("00000000-0000-4000-8000-%012x", len(lines)+1)
 		if parent == "" {
@@ -518,7 +518,7 @@ func talkOf(agent string, seed uint64) string {
 	return newTalk(seed, !slices.Contains(branching, agent)).write(agent)
 }
 
-// write gives the talk in the format of an agent.
+// write returns the conversation in the format of an agent.
 func (t *talk) write(agent string) string {
 	switch agent {
 	case "operator":

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// The agents that keep sessions in tables. Their logs have a record for each row.
+// These agents keep sessions in tables. Their logs have a record for each row.
 
-// lastCompaction gives the number of the last compaction, -1 if there is none.
+// lastCompaction returns the number of the last compaction, or -1 if there is none.
 func (t *talk) lastCompaction() int {
 	for i := len(t.ops) - 1; i >= 0; i-- {
 		if t.ops[i].kind == "compaction" {

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// The name of a session goes where the other agent looks for it, and the leaf stays where it was.
+// The name of a session is stored where the other agent looks for it, and the leaf keeps its position.
 func TestConvertTitle(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, withCodelia)

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestUnique: calls that all have one id get ids of their own. Trying all numbers for each call would take hours.
+// TestUnique: calls with the same id get distinct ids. Trying all numbers for each call would take hours.
 func TestUnique(t *testing.T) {
 	b := casting{used: map[string]bool{"c-3": true}, tried: map[string]int{}}
 	got := ""
@@ -23,8 +23,8 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-// TestManyAnswers: very many answers in a row, with calls and results, become one message that knows all of their entries. In
-// quadratic time it takes minutes.
+// TestManyAnswers: very many consecutive answers, with calls and results, become one message that lists all of their entries. In quadratic
+// time, this would take minutes.
 func TestManyAnswers(t *testing.T) {
 	const n = 100_000
 	b := casting{calls: map[string]*call{}, used: map[string]bool{}, tried: map[string]int{}}

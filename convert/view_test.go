@@ -8,8 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// The report counts what the model sees on both sides: a result of Operator's has no image, Claude Code gets no thinking of
-// another model, and a call without a result gets one.
+// The report counts what the model sees on both sides: a result of Operator has no image, Claude Code gets no thinking of another model,
+// and a call without a result gets one.
 func TestConvertView(t *testing.T) {
 	t.Parallel()
 	const log = `{"type":"session","version":3,"id":"019cab00-0000-7000-8000-000000000001","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work/pond"}

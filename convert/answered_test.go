@@ -61,6 +61,22 @@ func TestConvertAnsweredElsewhere(t *testing.T) {
 	}
 }
 
+// What a compaction keeps does not begin with the results that were put ahead of the first entry that it keeps.
+func TestConvertKeptAfterResults(t *testing.T) {
+	t.Parallel()
+	log := answeredLog(answeredMessage("tool", "", "2 m")) + `{"id":"e8","timestamp":1772460008.5,"parent_id":"e2","type":` + answeredMessage("user", "And wide?") + "}\n" +
+		`{"id":"e9","timestamp":1772460009.5,"parent_id":"e8","type":"compaction","summary":"It is deep.","first_kept_entry_id":"e8","tokens_before":7,"from_hook":false}` + "\n"
+	w, folder := inMemory(t)
+	path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl", log)
+	for _, name := range []string{"omp18", "pi"} {
+		there := crossed(w, path, w.Format("operator"), w.Format(name), folder())
+		if got, want := summed.ReplaceAllString(texts(w, there), "$1"), "user: It is deep.\nuser: And wide?\n"; got != want {
+			t.Errorf("%s sends\n%swant\n%s", name, got, want)
+		}
+		w.Must(there.Close())
+	}
+}
+
 // A child of an entry that moved the leaf follows what is before that entry, and not where the leaf moved to.
 func TestConvertAfterLeafMove(t *testing.T) {
 	t.Parallel()

@@ -45,6 +45,7 @@ func TestConvertAnsweredElsewhere(t *testing.T) {
 	for _, c := range []struct{ name, entry, want string }{
 		{"the user", answeredMessage("user", "And wide?"), asked + "user: And wide?\n"},
 		{"an answer", answeredMessage("assistant", "It is deep."), asked + "assistant: It is deep.\n"},
+		{"an answer with a result", answeredMessage("assistant", "It is deep.", "2 m"), asked + "assistant: It is deep.\n"},
 		{"a result of no call", strings.ReplaceAll(answeredMessage("tool", "", "2 m"), "c1", "c2"), asked},
 		{"a model", `"model_change","model_id":"m","provider_id":"acme"`, asked},
 	} {

@@ -113,7 +113,7 @@ var mutants = []mutant{
 	{"convert/parts.go", "ok && last.Index != e.Index {", "ok && last.Index < 0 {"},
 	{"convert/late.go", "r, ok := found[id]\n\t\tif !ok {", "r, ok := found[id]\n\t\tif ok = false; !ok {"},
 	{"convert/late.go", "len(c.tree.Children(e.ID)) == 0", "len(c.tree.Children(e.ID)) < 0"},
-	{"convert/entry.go", "if k == first {", "if k == 0 {"},
+	{"convert/entry.go", "if k == first {", "if k == min(first, 0) {"},
 	{"convert/entry.go", `mark != "" && e.Kind == session.KindLeaf {`, `mark != "" && e.Kind == session.KindLeaf && e.Index < 0 {`},
 	{"convert/entry.go", "if c.asked != nil {", "if c.asked != nil && c.before < 0 {"},
 	{"logtree/source.go", "case s.closed:", "case s.closed && s.retired:"},

@@ -140,18 +140,31 @@ func (d *desk) expect(ctx context.Context, path string) (messages []string, mode
 		return nil, "", err
 	}
 	defer s.Close()
-	c, err := s.Context(ctx, s.Leaf(), treeline.ContextOptions{})
-	if err != nil {
+	if model, err = lastModel(s); err != nil {
 		return nil, "", err
-	}
-	if len(c.Models) > 0 {
-		model = c.Models[0].Model
 	}
 	messages, err = d.expectAt(ctx, s, s.Leaf())
 	return messages, model, err
 }
 
-// expectAt returns the messages of a leaf according to this library: those of "treeline context --parts".
+// lastModel is the model of the last answer that names one.
+func lastModel(s *treeline.Session) (model string, err error) {
+	for e := range s.Tree().Entries() {
+		if e.Kind != session.KindMessage || e.Role != session.RoleAssistant {
+			continue
+		}
+		body, err := e.Body()
+		if err != nil {
+			return "", err
+		}
+		if m, ok := body.(session.Message); ok && m.Model != "" {
+			model = m.Model
+		}
+	}
+	return model, nil
+}
+
+// expectAt is what this library says of a leaf: the messages of "treeline context --parts".
 func (d *desk) expectAt(ctx context.Context, s *treeline.Session, leaf session.EntryID) ([]string, error) {
 	return projected.Context(treeline.Messages(ctx, s, leaf, treeline.ContextOptions{}), d.agent.api == fakeapi.Messages)
 }

@@ -204,11 +204,25 @@ func (a *author) turn(ctx context.Context) error {
 			calls = append(calls, fmt.Sprintf("toolu_%d", a.said))
 			parts = append(parts, session.ToolCall{ID: calls[len(calls)-1], Name: "Bash", Arguments: []byte(`{"command":"ls"}`)})
 		}
+		results := make([]session.ToolResult, len(calls))
+		for i, c := range calls {
+			results[i] = session.ToolResult{CallID: c, Name: "Bash", Parts: []session.Part{session.Text{Text: a.text("result")}}, IsError: a.rnd.IntN(4) == 0}
+		}
+		composer, ok := dialect.AsComposer(a.dialect)
+		together := ok && composer.Habits().ResultsInCalls // OpenCode has results in the message with the calls
+		if together {
+			for _, r := range results {
+				parts = append(parts, r)
+			}
+		}
 		if _, err := a.s.AppendAssistant(ctx, parts, by); err != nil {
 			return err
 		}
-		for _, c := range calls {
-			if _, err := a.s.AppendToolResult(ctx, c, []session.Part{session.Text{Text: a.text("result")}}, a.rnd.IntN(4) == 0); err != nil {
+		for _, r := range results {
+			if together {
+				break
+			}
+			if _, err := a.s.AppendToolResult(ctx, r.CallID, r.Parts, r.IsError); err != nil {
 				return err
 			}
 		}

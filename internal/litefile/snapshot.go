@@ -27,6 +27,7 @@ type Followed struct {
 	fsys durable.FS
 
 	stamp    Stamp
+	looked   int64 // when the stamp was taken, in nanoseconds since 1970
 	file     *os.File
 	log      *os.File // nil: there is none
 	pageSize int
@@ -89,7 +90,7 @@ func (f *Followed) Read(ctx context.Context, read func(*Snapshot) error) error {
 				return err
 			}
 		}
-		if !snap.recent() {
+		if !f.recent(snap) {
 			err = read(snap)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -121,9 +122,10 @@ const patience = 100 * time.Millisecond
 // racy is how long after a write to the database a further write might not show in its time.
 const racy = 20 * time.Millisecond
 
-// recent reports whether the database was written just now.
-func (s *Snapshot) recent() bool {
-	age := time.Now().UnixNano() - s.start.DB.Nanos
+// recent reports whether the database had been written just before it was looked at. How long ago that is now does not matter:
+// the program may have written again before the log was read to its end, or after it.
+func (f *Followed) recent(s *Snapshot) bool {
+	age := f.looked - s.start.DB.Nanos
 	return s.copied == nil && s.kept == nil && age >= 0 && age < int64(racy)
 }
 
@@ -134,6 +136,7 @@ func (f *Followed) look() (*Snapshot, error) {
 		f.drop()
 		return nil, err
 	}
+	f.looked = time.Now().UnixNano()
 	if f.now != nil && f.now.copied == nil && f.now.kept == nil && stamp.Journal.Size == 0 {
 		if err := f.followLog(stamp); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html/template"
 	"time"
+	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/markup"
 	"github.com/treeline-dev/treeline/internal/screen"
@@ -34,10 +35,19 @@ func cost(f float64) string { return wire.Cost(f, "–") }
 // shortID shortens a long id to its first 4 and last 6 characters: UUIDs that begin with a time differ only at their ends.
 func shortID(id string) string {
 	id = screen.OneLine(id, 0)
-	if len(id) <= 12 {
+	if utf8.RuneCountInString(id) <= 12 {
 		return id
 	}
-	return id[:4] + "…" + id[len(id)-6:]
+	head, tail := 0, len(id)
+	for range 4 {
+		_, n := utf8.DecodeRuneInString(id[head:])
+		head += n
+	}
+	for range 6 {
+		_, n := utf8.DecodeLastRuneInString(id[:tail])
+		tail -= n
+	}
+	return id[:head] + "…" + id[tail:]
 }
 
 // in returns a time in the zone of the site.

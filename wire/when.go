@@ -25,15 +25,17 @@ func ParseWhen(text string, now time.Time, ends bool) (time.Time, error) {
 	return now.Add(-d), err
 }
 
-// ParseAge parses an age: a duration, possibly with days or weeks, or a fraction of them.
+// ParseAge parses an age: a duration, possibly with days or weeks, or a fraction of them. It refuses one that does not fit into a
+// time.Duration, which is 292 years.
 func ParseAge(text string) (time.Duration, error) {
 	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if number, ok := strings.CutSuffix(text, suffix); ok {
 			n, err := strconv.ParseFloat(number, 64)
-			if err != nil || !(n >= 0 && n < 100_000) {
+			d := n * float64(unit)
+			if err != nil || !(d >= 0 && d < 1<<63) {
 				return 0, errors.New("not a duration")
 			}
-			return time.Duration(n * float64(unit)), nil
+			return time.Duration(d), nil
 		}
 	}
 	d, err := time.ParseDuration(text)

@@ -55,9 +55,10 @@ func (k *Keeper) check(ctx context.Context, address, text string) (*access.Grant
 	}
 	g, err := k.find(ctx, sum)
 	k.mu.Lock()
-	if err == nil {
+	switch {
+	case err == nil:
 		k.remember(sum, known{g, now})
-	} else {
+	case errors.Is(err, access.ErrNoToken):
 		delete(k.known, sum)
 	}
 	k.mu.Unlock()

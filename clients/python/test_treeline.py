@@ -157,6 +157,19 @@ class ClientTest(unittest.TestCase):
                 client.call("x")
             self.assertEqual(client.call("x"), 7)
 
+    def test_unknown_answers(self):
+        """Answers to requests that were never sent are ignored. The client can still be used."""
+        answers = ['{"jsonrpc":"2.0","id":%s,"result":1}' % id for id in ("null", "99", '"1"', "[1]")]
+        answers.append('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}')
+        answers.append('{"jsonrpc":"2.0","result":1}')
+        program = self.server(
+            f"sys.stdin.readline()\nfor answer in {answers!r}: print(answer, flush=True)\n"
+            """print('{"jsonrpc":"2.0","id":1,"result":7}', flush=True), sys.stdin.readline()\n"""
+            """print('{"jsonrpc":"2.0","id":2,"result":8}', flush=True)"""
+        )
+        with treeline.Client(program) as client:
+            self.assertEqual([client.call("x"), client.call("x")], [7, 8])
+
     def test_closed_session(self):
         session = self.client.in_memory()
         session.close()

@@ -1962,7 +1962,11 @@ class Client(_ClientMethods):
                     sys.excepthook(type(raised), raised, raised.__traceback__)  # reading must go on for the other callers
             return
         with self._lock:
-            future, then = self._waiting.pop(message["id"])
+            id = message.get("id")
+            waiting = self._waiting.pop(id, None) if isinstance(id, int) else None
+            if waiting is None:
+                return  # an answer to a request that was never sent
+            future, then = waiting
             if "error" not in message and then is not None:
                 then(message["result"])
         if "error" in message:

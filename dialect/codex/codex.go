@@ -63,6 +63,7 @@ type reader struct {
 	// baseless: the header names a base that the program does not read.
 	baseless bool
 	last     lasts
+	called   called
 	own      int // position of the first entry after those of the base
 	from     int // position of the first own entry that the program reads: in files with ordinals, the one after the last header
 }

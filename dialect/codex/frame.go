@@ -358,17 +358,11 @@ func (f *framing) answering(payload []byte) ([]byte, error) {
 		return payload, nil
 	}
 	call, ok := f.calls[id]
-	for i := f.t.Len() - 1; i >= 0 && !ok; i-- {
-		e := f.t.At(i)
-		if e.Kind != session.KindMessage || e.Role != session.RoleAssistant {
-			continue
-		}
-		raw, err := e.Raw()
-		if err != nil {
+	if d, is := f.t.Codec().EntryCodec.(*reader); is && !ok {
+		var err error
+		if call, ok, err = d.called.find(f.t, id); err != nil {
 			return nil, err
 		}
-		payload := rawjson.Get(raw, "payload")
-		call, ok = rawjson.Str(payload, "type"), rawjson.Str(payload, "call_id") == id
 	}
 	if out := outputOf(call); ok && strings.HasPrefix(out, "custom") {
 		payload = rawjson.Set(payload, "type", rawjson.Quote(out))

@@ -108,7 +108,7 @@ func (d *desk) askOnTerminal(ctx context.Context, line string) (s sent, err erro
 	}()
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
-	typed := time.Time{}
+	var hand typist
 	for {
 		select {
 		case err := <-ended:
@@ -121,14 +121,8 @@ func (d *desk) askOnTerminal(ctx context.Context, line string) (s sent, err erro
 		if ok, err := d.took(&s); ok || err != nil {
 			return s, err
 		}
-		switch {
-		case typed.IsZero() && seen.quiet(1500*time.Millisecond):
-			_, err = io.WriteString(in, projected.NextPrompt)
-			typed = time.Now()
-		// Enter is a separate key press: together with the text it would count as pasted.
-		case !typed.IsZero() && time.Since(typed) > time.Second && seen.quiet(300*time.Millisecond):
-			_, err = io.WriteString(in, "\r")
-			typed = time.Now().Add(10 * time.Second)
+		if keys := hand.next(time.Now(), seen.quiet); keys != "" {
+			_, err = io.WriteString(in, keys)
 		}
 		if err != nil {
 			return s, err
@@ -136,8 +130,33 @@ func (d *desk) askOnTerminal(ctx context.Context, line string) (s sent, err erro
 	}
 }
 
-// killRest kills the processes that an agent left behind, which are those with the desk's home in their environment (Linux). A closed
-// terminal only asks them to end, and until then they write files and send requests.
+// typist types the prompt on a terminal.
+type typist struct {
+	last   time.Time // when keys were pressed; zero before the prompt
+	wait   time.Duration
+	enters int
+}
+
+// next gives the keys to press now, or "".
+func (t *typist) next(now time.Time, quiet func(time.Duration) bool) string {
+	switch {
+	case t.last.IsZero() && quiet(1500*time.Millisecond):
+		t.last, t.wait, t.enters = now, time.Second, 0
+		return projected.NextPrompt
+	case t.last.IsZero() || now.Sub(t.last) <= t.wait || !quiet(300*time.Millisecond):
+		return ""
+	case t.enters == 2:
+		// A program that was only quiet because it starts slowly has thrown the prompt away. What is there of it is deleted.
+		t.last = time.Time{}
+		return "\x15"
+	}
+	// Enter is another key press: at once with the text it would count as pasted.
+	t.last, t.wait, t.enters = now, 11*time.Second, t.enters+1
+	return "\r"
+}
+
+// killRest kills the processes that an agent left behind, which are those with the desk's home (Linux). A terminal that is closed only
+// asks them to end, and until then they write files and send requests.
 func (d *desk) killRest() {
 	home := []byte("\x00HOME=" + d.home + "\x00")
 	for range 100 {

@@ -34,9 +34,10 @@ var gooseCLI = agent{
 		return []string{"GOOSE_PROVIDER=openai", "GOOSE_MODEL=gpt-4o", "OPENAI_HOST=" + url, "OPENAI_API_KEY=dummy", "GOOSE_DISABLE_KEYRING=1", "GOOSE_TELEMETRY_ENABLED=false"}
 	},
 	model: func(name string) []string {
-		for _, other := range []string{"claude-", "gemini-"} {
+		// It knows models by their providers, and here all are OpenAI's; those of gpt-5 and o1 speak another API. gpt-4o sees pictures, as they do.
+		for _, other := range []string{"claude-", "gemini-", "gpt-5", "o1", "o3", "o4"} {
 			if strings.HasPrefix(name, other) {
-				name = "gpt-4o" // it knows models by their providers, and here all are OpenAI's; this one sees pictures, too
+				name = "gpt-4o"
 			}
 		}
 		return []string{"GOOSE_MODEL=" + cmp.Or(name, "unknown")}

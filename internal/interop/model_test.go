@@ -32,4 +32,7 @@ func TestModelOfGoose(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if got := gooseCLI.model("gpt-5.1-codex")[0]; got != "GOOSE_MODEL=gpt-4o" {
+		t.Errorf("a model of another API: %s, want GOOSE_MODEL=gpt-4o", got)
+	}
 }

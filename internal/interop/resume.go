@@ -45,7 +45,7 @@ type outcome struct {
 // compareResume makes the comparison "resume".
 func compareResume(ctx context.Context, opt options) error {
 	if !opt.boxed {
-		fmt.Println("interop: Crush was not run: npm does not have it")
+		fmt.Println("interop: Crush was not run: its package in npm is a script that fetches the program from GitHub, and scripts of packages are not run")
 	}
 	return boxedAgents(ctx, opt, "resume", func(agent) bool { return true }, func(a agent, path string) error { return a.compare(ctx, opt, path) })
 }

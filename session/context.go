@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 )
 
 // Rules say how contexts of one dialect differ from those of others. They are data, so that one algorithm serves all dialects.
@@ -82,6 +83,9 @@ type Context struct {
 	edits   map[int32]ContextEdit
 	options ContextOptions
 	strip   *stripping
+
+	detached bool
+	problems []Problem // what Problems returned last
 }
 
 // ContextMessage is one message of a context and the entry that it comes from, or the zero Entry.
@@ -102,8 +106,10 @@ func (c *Context) DefaultModel() (ModelRef, bool) {
 	return ModelRef{}, false
 }
 
-// Detach makes the context independent of its tree: entries may be added to the tree while messages are read.
+// Detach makes the context independent of its tree: entries may be added to the tree while messages are read. Problems depend on the
+// whole tree, so call it before Detach if they are needed afterwards.
 func (c *Context) Detach() {
+	c.detached = true
 	t := c.tree
 	c.tree = &Tree{
 		name: t.name, header: t.header, nodes: t.nodes[:len(t.nodes):len(t.nodes)],
@@ -113,19 +119,22 @@ func (c *Context) Detach() {
 	}
 }
 
-// Problems lists what the log has but the agent's program does not show the model.
+// Problems lists what the log has but the agent's program does not show the model. In some formats it costs as much as reading the
+// messages. After Detach it returns what the last call before Detach returned, nil if there was none.
 func (c *Context) Problems() []Problem {
 	o, ok := c.tree.codec.EntryCodec.(Omitter)
 	if !ok {
 		return nil
 	}
-	list := o.Omits(Path{tree: c.tree, index: c.path})
-	for i := range list {
-		if list[i].File == "" {
-			list[i].File = c.tree.name
+	if !c.detached {
+		c.problems = o.Omits(Path{tree: c.tree, index: c.path})
+		for i := range c.problems {
+			if c.problems[i].File == "" {
+				c.problems[i].File = c.tree.name
+			}
 		}
 	}
-	return list
+	return slices.Clone(c.problems)
 }
 
 // Entries gives the entries that the messages come from, in order. Some of them may give no message.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -47,7 +48,24 @@ func (f *fixture) contexts(t *testing.T) {
 		if err := checkSkim(f.d, e); err != nil {
 			t.Fatal(err)
 		}
+		if err := checkDetached(tree, e); err != nil {
+			t.Error(err)
+		}
 	}
+}
+
+// checkDetached checks that a context has the same problems after it was detached from its tree.
+func checkDetached(tree *session.Tree, e session.Entry) error {
+	c, err := session.BuildContext(tree, e.ID, session.ContextOptions{})
+	if err != nil {
+		return err
+	}
+	want := c.Problems()
+	c.Detach()
+	if got := c.Problems(); !slices.Equal(got, want) {
+		return fmt.Errorf("the detached context at %s has the problems %v, not %v", e.ID, got, want)
+	}
+	return nil
 }
 
 // checkSkim checks that Skim gives the same as Parts and Body.

@@ -1,15 +1,14 @@
-// Package convert turns a session of one agent into one of another. What the other format cannot say is carried along and reported.
+// Package convert turns a session of one agent into a session of another. What the other format cannot express is carried along and reported.
 //
-// Session converts a session that is open, File one by its path. Both give the new session and a Report of what became of
-// everything in the old one.
+// Session converts a session that is open, and File converts one by its path. Both return the new session and a Report on everything in the
+// old one.
 //
-// A crossing converts the entries of a tree one after the other: the parts and bodies of one dialect on one side, a
-// dialect.Composer on the other. The records that some entries became are a passage. The new log is then converted back,
-// in memory, and compared record by record. The difference is the loss: it is reported, and the old records go as text into
-// the last record of their passage, its origin, with a hash over the new records. A crossing that meets an origin whose
-// hash is right restores the old records. What no record can carry goes into the header, which also names the session that
-// the copy was made from. New ids depend on the old ones alone, so converting there, back and there again makes the same
-// session.
+// A crossing converts the entries of a tree one after the other, from the parts and bodies of one dialect to records of another, through a
+// dialect.Composer. The records that some entries became are a passage. The new log is then converted back, in memory, and compared record
+// by record. The difference is the loss. It is reported, and the old records are stored as text in the last record of their passage. This
+// text is the origin, and contains a hash of the new records. A crossing that finds an origin with the right hash restores the old records.
+// What no record can carry goes into the header, which also names the session that the copy was made from. New ids depend only on the old
+// ones, so converting there, back and there again makes the same session.
 package convert
 
 import (
@@ -28,18 +27,18 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Options say what a session is converted to.
+// Options say what a session is converted to, and where the new log is written.
 type Options struct {
 	// To is the dialect of the new session. A dialect of runs stands for that of the agent's sessions.
 	To dialect.Dialect
-	// Leaf, if set, converts only the path to that entry. Otherwise all branches are converted. A dialect without branches
-	// gets the path to the session's own leaf, and the other branches are carried along.
+	// Leaf, if set, converts only the path to that entry. Otherwise all branches are converted. A dialect without branches gets the path to
+	// the session's own leaf, and the other branches are carried along.
 	Leaf *session.EntryID
-	// Fresh gives the new session an id that no other has. Otherwise the id depends on that of src, so that a second conversion is
-	// noticed (backend.ErrExist), and a session that is converted back has its own id again.
+	// Fresh gives the new session an id that no other session has. Otherwise the id depends on the id of src: a second conversion fails
+	// with backend.ErrExist, and a session that is converted back has its old id again.
 	Fresh bool
-	// Dir is the folder of the new log; "" is where the agent would keep it. A session without a working directory is then one of the
-	// directory of the store: its agent would not find it elsewhere.
+	// Dir is the folder of the new log; "" means the folder where the agent would keep it. In that case, a session without a working
+	// directory gets the working directory of the store, because its agent would not find it elsewhere.
 	Dir   string
 	Write store.WriteOptions
 }
@@ -47,8 +46,8 @@ type Options struct {
 // SameError says that a session is of the dialect that it is to be converted to.
 type SameError struct {
 	Dialect dialect.Dialect
-	// Other is another dialect of the family, nil if there is none: a log outside the agents' folders does not say which one
-	// wrote it.
+	// Other is another dialect of the family, nil if there is none. A log outside the agents' folders does not show which dialect of a
+	// family wrote it.
 	Other dialect.Dialect
 }
 
@@ -74,11 +73,10 @@ func File(ctx context.Context, s *store.Store, path string, opt Options) (*store
 	return Session(ctx, s, src, opt)
 }
 
-// Session makes a session of another dialect from src, which is only read. What the other dialect can express is written
-// as its agent would write it. The rest is carried along, so that converting back restores it. The report lists what
-// became of everything. Losses are measured: each record is converted there and back, and the difference is the loss. The
-// new log is read back and compared before Session returns. If Session fails, also because ctx is cancelled, there is no new
-// session.
+// Session makes a session of another dialect from src, which is only read. What the other dialect can express is written as its agent would
+// write it. The rest is carried along, so that converting back restores it. The report lists what became of everything. Losses are
+// measured: each record is converted there and back, and the difference is the loss. The new log is read back and compared before Session
+// returns. If Session fails, also because ctx is cancelled, there is no new session.
 func Session(ctx context.Context, s *store.Store, src *store.Session, opt Options) (dst *store.Session, report Report, err error) {
 	opt.To = place.Sessions(opt.To)
 	opt.Write = opt.Write.Filled()
@@ -115,7 +113,7 @@ type side struct {
 
 func sideOf(l *logtree.Log, blobs logtree.Blobs) side { return side{l.Path, l.Dialect, l.Tree, blobs} }
 
-// composer gives the dialect to convert to, or says why the session cannot be converted to it. all are the known dialects.
+// composer returns the dialect to convert to, or the reason why the session cannot be converted to it. all are the known dialects.
 func composer(src side, d dialect.Dialect, all []dialect.Dialect) (dialect.ComposingDialect, error) {
 	to, ok := dialect.AsComposer(d)
 	switch {
@@ -133,8 +131,8 @@ func composer(src side, d dialect.Dialect, all []dialect.Dialect) (dialect.Compo
 	return to, nil
 }
 
-// conversion makes one session from another, in rounds. A passage that does not come back when the new session is converted
-// back is carried along in the next round, until everything comes back.
+// conversion makes one session from another, in rounds. A passage that does not come back when the new session is converted back is carried
+// along in the next round, until everything comes back.
 type conversion struct {
 	store *store.Store
 	ctx   context.Context
@@ -186,8 +184,8 @@ func (v *conversion) translate() (err error) {
 	return err
 }
 
-// run makes the new session. Unless they are settled, the records are compared in memory before the log is created. A log
-// that differs when it is read back is removed, and so is one of a conversion that is cancelled.
+// run makes the new session. The records are compared in memory before the log is created, unless they are settled. If the log differs when
+// it is read back, or the conversion is cancelled, the log is removed.
 func (v *conversion) run() (*store.Session, error) {
 	if err := v.translate(); err != nil {
 		return nil, logtree.Named(v.src.path, err)
@@ -216,7 +214,7 @@ func (v *conversion) run() (*store.Session, error) {
 	return sess, nil
 }
 
-// register names the new session where its agent keeps names apart from the logs. Outside of the agent's folder it has none.
+// register gives the new session its name if its agent keeps names apart from the logs. A log outside the agent's folder has no such name.
 func (v *conversion) register(sess *store.Session) error {
 	if _, ok := v.to.Dialect.(dialect.Registrar); !ok || v.cross.newOf.Title == "" {
 		return nil
@@ -227,7 +225,7 @@ func (v *conversion) register(sess *store.Session) error {
 	return nil
 }
 
-// made gives a function that reads a log as the new session before it is written.
+// made returns a function that reads a log as the new session before it is written.
 func (v *conversion) made(path string, n dialect.NewSession, blobs blob.Reader) func(*pile.Sheet) (side, error) {
 	return func(log *pile.Sheet) (side, error) {
 		tree, err := log.Read(v.to.Dialect, path, n)
@@ -235,8 +233,8 @@ func (v *conversion) made(path string, n dialect.NewSession, blobs blob.Reader) 
 	}
 }
 
-// fill puts the records together and finds what must be carried along so that nothing is lost. persist, if not nil, does
-// to a record what the agent does before it stores one.
+// fill puts the records together and finds what must be carried along so that nothing is lost. persist, if not nil, changes a record as the
+// agent would before storing it.
 func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, err error), made func(*pile.Sheet) (side, error)) (*pile.Sheet, error) {
 	if err := v.addTitle(); err != nil {
 		return nil, logtree.Named(v.src.path, err)
@@ -291,7 +289,7 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 	}
 }
 
-// round compares the new log with the old session. more: another round has to carry more.
+// round compares the new log with the old session. more reports whether another round must carry more.
 func (v *conversion) round(log *pile.Sheet, made func(*pile.Sheet) (side, error)) (more bool, err error) {
 	v.progress = false
 	read, err := made(log)
@@ -309,9 +307,9 @@ func (v *conversion) round(log *pile.Sheet, made func(*pile.Sheet) (side, error)
 	return v.easeTheWayBack(read)
 }
 
-// settled reports whether the first round is the last. By a script every passage carries its origin, and on the way back, which
-// is by a script again, what stands for no entry becomes no record. Such a session is compared only once it is written: it
-// may be large, and is not held in memory twice.
+// settled reports whether the first round is the last. Converted by a script, every passage carries its origin. On the way back, which is
+// by a script too, records that stand for no entry become no record. Such a session may be large and is not held in memory twice: it is
+// compared only after it is written.
 func (v *conversion) settled() bool { return v.cross.scripted && !v.inner }
 
 // add appends an entry that stands for no entry of the old session. References to it mean the leaf.
@@ -329,8 +327,8 @@ func (c *crossing) add(seed string, n dialect.NewEntry) (session.EntryID, error)
 	return n.ID, nil
 }
 
-// addLeaf moves the leaf of the new session to that of the old one. In a linear session the leaf is the last entry, and a
-// restored session has its own entries for it.
+// addLeaf moves the leaf of the new session to that of the old one. In a linear session the leaf is the last entry, and a restored session
+// has its own entries for it.
 func (v *conversion) addLeaf(made func(*pile.Sheet) (side, error)) error {
 	c := v.cross
 	if last := len(c.passages) - 1; c.linear || last >= 0 && c.passages[last].restored {

@@ -18,17 +18,18 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// passage is some entries of a session and the records of another dialect that stand for them, usually one for one.
+// passage is some entries of a session and the records of another dialect that stand for them. Usually it is one entry and one record.
 type passage struct {
 	// entries are the indexes of the entries that the records express; extra are those that the records only carry.
 	entries, extra []int
 	records        []session.Span // in the pile of the crossing
 	// custom is set if the record is a custom entry that holds nothing but an origin.
 	custom *dialect.NewEntry
-	// restored: the records come from an origin; at has their old indexes.
+	// restored reports whether the records come from an origin; at has their old indexes.
 	restored bool
 	at       []int
-	// script: it was made by a script. Only an origin restores its entries. made are its records on the way.
+	// script reports whether a script made the passage. Only an origin restores its entries. made are its records that wait for their
+	// frames.
 	script bool
 	made   []framing
 	// head and tip are the entries that references to the first and last record mean.
@@ -40,7 +41,7 @@ type crossing struct {
 	tree *session.Tree
 	from dialect.Dialect
 	to   dialect.ComposingDialect
-	// resolve puts the content of blobs in the place of references; whole gives a record with its cut strings restored.
+	// resolve replaces references to blobs by their content; whole returns a record with its cut strings restored.
 	resolve func(message []byte) ([]byte, error)
 	whole   func(e session.Entry) ([]byte, error)
 	random  io.Reader
@@ -93,7 +94,7 @@ type state struct {
 	calls openCalls        // the calls that a result may answer
 }
 
-// newCrossing gives a crossing. The caller sets resolve, whole, random, now and stopped before run.
+// newCrossing returns a crossing. The caller sets resolve, whole, random, now and stopped before run.
 func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDialect) *crossing {
 	_, ofRun := from.(dialect.Runs)
 	framer, _ := to.Dialect.(dialect.Framer)
@@ -108,8 +109,8 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 	}
 }
 
-// run converts the entries in the order of the log, since each may depend on what those before it became. Entries with an
-// origin are restored, not converted.
+// run converts the entries in the order of the log, since each may depend on what those before it became. Entries with an origin are
+// restored, not converted.
 func (c *crossing) run() error {
 	if d, ok := c.from.(dialect.Composer); ok {
 		var err error
@@ -156,7 +157,7 @@ func (c *crossing) run() error {
 	return nil
 }
 
-// rest frees what is not needed once all records are made: large sessions are converted several times at once.
+// rest frees what is not needed once all records are made: several large sessions may be converted at once.
 func (c *crossing) rest() {
 	c.origins, c.done, c.passageOf, c.after, c.onPath, c.asked = nil, nil, nil, nil, nil, nil
 	c.repeated, c.first, c.last, c.used, c.tools = nil, nil, nil, nil, nil
@@ -184,7 +185,7 @@ func (c *crossing) each() error {
 	return nil
 }
 
-// leafID is the leaf of what is converted.
+// leafID returns the leaf of what is converted.
 func (c *crossing) leafID() session.EntryID {
 	if c.leaf != nil {
 		return *c.leaf
@@ -274,7 +275,7 @@ func (c *crossing) begin() error {
 	return nil
 }
 
-// newID gives a copy of a session an id of its own. It depends on the old one, so that a second conversion is noticed.
+// newID returns the id for a copy of a session. It depends on the old id, so that a second conversion is noticed.
 func (c *crossing) newID(began time.Time, old session.ID) (session.ID, error) {
 	seed := sha256.Sum256(fmt.Appendf(nil, "%s/%s", c.to.Dialect.Name(), old))
 	if old == "" || c.fresh {
@@ -286,17 +287,17 @@ func (c *crossing) newID(began time.Time, old session.ID) (session.ID, error) {
 	if err != nil || shortOf(id) != shortOf(old) {
 		return id, err
 	}
-	// The ids of many agents begin with the time, so that the short ids of the old session and its copy would be one. An id
-	// that says a few minutes earlier begins differently: the first 8 digits of a UUID of version 7 change every 65 s.
+	// The ids of many agents begin with the time, so the old session and its copy would have the same short id. An id with a time a few
+	// minutes earlier begins differently: the first 8 digits of a UUID of version 7 change every 65 s.
 	const step = 66 * time.Second
 	steps := 1 + seed[len(seed)-1]%16 // copies for several agents mostly differ, too
 	return c.to.NewID(began.Add(-time.Duration(steps)*step), bytes.NewReader(seed[:]))
 }
 
-// shortOf is what lists show of an id.
+// shortOf returns the part of an id that lists show.
 func shortOf(id session.ID) session.ID { return id[:min(len(id), shortid.Least)] }
 
-// began is the time for an id, which may show it: no session begins after its last entry.
+// began returns the time for an id, which may contain it: no session begins after its last entry.
 func (c *crossing) began(header time.Time) time.Time {
 	for _, i := range slices.Backward(c.onPath) {
 		if at, err := c.tree.At(i).Time(); err == nil {
@@ -331,8 +332,8 @@ func (c *crossing) learn(e session.Entry) {
 	}
 }
 
-// settle adds a passage; nil stands for an entry without a record, see attach. Entries of another log that this one goes on
-// from are left out: on the way back the header names that log, and its records become none.
+// settle adds a passage; nil stands for an entry without a record, see attach. Entries of another log that this log continues are left out:
+// on the way back the header names that log, and they become no record.
 func (c *crossing) settle(p *passage) {
 	if p == nil {
 		return
@@ -344,8 +345,8 @@ func (c *crossing) settle(p *passage) {
 	}
 }
 
-// attach adds entries without a record to the passage before them, which carries them. Entries before the first passage go
-// to that one.
+// attach adds entries without a record to the passage before them, which carries them. Entries before the first passage are added to the
+// first one.
 func (c *crossing) attach() {
 	at := -1
 	fresh := slices.DeleteFunc(slices.Clone(c.passages), func(p *passage) bool { return p.restored })
@@ -386,8 +387,8 @@ func (c *crossing) attach() {
 // muchCarried is how many bytes a passage carries before others help it.
 const muchCarried = 1 << 20
 
-// spread gives entries to the passages before them. A path may be short and the rest of the session long: then the passages
-// that follow carry some of it, so that no record becomes as large as the session.
+// spread adds entries to the passages before them. The path may be short and the rest of the session long. Then the following passages
+// carry part of the rest, so that no record becomes as large as the session.
 func (c *crossing) spread(passages []*passage, loose, before []int, size int64) {
 	if len(loose) == 0 {
 		return
@@ -404,10 +405,11 @@ func (c *crossing) spread(passages []*passage, loose, before []int, size int64) 
 	}
 }
 
-// firstOf gives the id of the first record that an entry became. An unknown id is kept: it named nothing before either.
+// firstOf returns the id of the first record that an entry became. An unknown id is returned unchanged: it named no entry in the old
+// session either.
 func (c *crossing) firstOf(id session.EntryID) session.EntryID { return renamed(c.first, id) }
 
-// lastOf is firstOf for the last record.
+// lastOf returns the id of the last record that an entry became; see firstOf.
 func (c *crossing) lastOf(id session.EntryID) session.EntryID { return renamed(c.last, id) }
 
 func renamed(ids map[session.EntryID]session.EntryID, id session.EntryID) session.EntryID {
@@ -417,8 +419,8 @@ func renamed(ids map[session.EntryID]session.EntryID, id session.EntryID) sessio
 	return id
 }
 
-// freshID makes an id for a record that no single entry became. The same seed gives the same id, so that converting again
-// gives the same session. Some agents keep the messages of all sessions in one table: sessions that begin alike have ids of their own.
+// freshID makes an id for a record that no single entry became. The same seed gives the same id, so that a second conversion gives the same
+// session. Some agents keep the messages of all sessions in one table, so the ids of their records also depend on the session.
 func (c *crossing) freshID(seed string) (session.EntryID, error) {
 	if c.replays {
 		seed = string(c.newOf.ID) + "/" + seed
@@ -437,7 +439,7 @@ func (c *crossing) freshID(seed string) (session.EntryID, error) {
 	return "", errors.New("no free entry id found in 100 tries")
 }
 
-// timeOf is the time of an entry, or that of the entry before it. The clock may go back, as times in logs do.
+// timeOf returns the time of an entry or, if it has none, that of the entry before it. The clock may go back, as times in logs do.
 func (c *crossing) timeOf(raw []byte) time.Time {
 	if at, ok := c.from.Codec().Time(raw).Time(); ok {
 		c.clock = at.Round(time.Microsecond)

@@ -8,9 +8,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// entry converts an entry, together with those after it on the path that become one record with it. It tries an entry of
-// the same kind, then, if the model sees it, a message in the user's name, then a custom entry that only carries it. It
-// gives nil if the target has none of these.
+// entry converts an entry, together with those after it on the path that become one record with it. It tries an entry of the same kind,
+// then, if the model sees the entry, a message in the user's name, then a custom entry that only carries it. It returns nil if the target
+// has none of these.
 func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	raw, err := c.whole(e)
 	if err != nil {
@@ -20,7 +20,7 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	if err != nil {
 		return nil, err
 	}
-	// First: a message may need to name the model in use.
+	// This is first because a message may need to name the model in use.
 	c.inherit(e, body)
 	p := &passage{entries: []int{e.Index}, head: e.ID, tip: e.ID}
 	n := dialect.NewEntry{ID: e.ID, Parent: c.parentOf(e), Time: c.timeOf(raw), Header: &c.header}
@@ -66,8 +66,8 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	return c.silent(p, e, n)
 }
 
-// named notes the new id of an entry. An entry that only moves the leaf has another parent in the target, see translate: its
-// children become children of the parent that it had.
+// named notes the new id of an entry. An entry that only moves the leaf has another parent in the target, see translate. Its children
+// become children of the parent that it had in the source.
 func (c *crossing) named(e session.Entry, id session.EntryID) {
 	c.last[e.ID], c.tip = id, id
 	mark := c.to.Habits().LeafType
@@ -76,8 +76,8 @@ func (c *crossing) named(e session.Entry, id session.EntryID) {
 	}
 }
 
-// inherit finds the model in use after an entry, in the source (model) and by the target's records (said). If they differ,
-// an entry that names the model is written. The calls that wait for a result are those of the parent, too.
+// inherit finds the model in use after an entry, in the source (model) and by the target's records (said). If they differ, an entry that
+// names the model is written. The calls that wait for a result after the parent wait after the entry, too.
 func (c *crossing) inherit(e session.Entry, body session.Body) {
 	c.after[e.Index] = c.beforeIt(e)
 	c.before = e.Index
@@ -99,8 +99,8 @@ func (c *crossing) inherit(e session.Entry, body session.Body) {
 	}
 }
 
-// beforeIt is what holds before an entry: on a path that is all that is converted, after the entry before it, of which the parent
-// may be left out, otherwise after its parent.
+// beforeIt returns what holds before an entry. If a single path is converted, that is what holds after the previous entry, because the
+// parent may be left out; otherwise it is what holds after the parent.
 func (c *crossing) beforeIt(e session.Entry) state {
 	if c.asked != nil {
 		if c.before >= 0 {
@@ -112,7 +112,7 @@ func (c *crossing) beforeIt(e session.Entry) state {
 	return state{model: c.runModel()}
 }
 
-// parentOf is the parent of the entry's first record.
+// parentOf returns the parent of the entry's first record.
 func (c *crossing) parentOf(e session.Entry) session.EntryID {
 	if c.linear {
 		return c.tip
@@ -123,7 +123,7 @@ func (c *crossing) parentOf(e session.Entry) session.EntryID {
 	return c.lastOf(e.Parent)
 }
 
-// habits are those of the source; the zero value for a dialect that is only read.
+// habits returns the habits of the source; the zero value if the dialect is only read.
 func (c *crossing) habits() dialect.Habits {
 	if w, ok := c.from.(dialect.Writer); ok {
 		return w.Habits()
@@ -141,8 +141,7 @@ func (c *crossing) isLeafMark(e session.Entry) bool {
 	return err == nil && ok && custom.Type == c.habits().LeafType
 }
 
-// translate gives the body that the target may be able to write, nil if it certainly cannot. Ids become those of the new
-// session.
+// translate returns the body that the target may be able to write, nil if it certainly cannot. Ids become those of the new session.
 func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *dialect.NewEntry) (session.Body, error) {
 	switch b := body.(type) {
 	case session.Compaction:
@@ -216,7 +215,7 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 	return body, nil
 }
 
-// asMeta makes a message in the user's name of an entry that the model sees and the target cannot express.
+// asMeta makes a message in the user's name from an entry that the model sees and that the target cannot express.
 func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.NewEntry) (*passage, error) {
 	var parts []session.Part
 	var err error
@@ -237,8 +236,8 @@ func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.New
 	return c.write(p, e, n, said...)
 }
 
-// stand makes a custom entry in the place of one that the target cannot express, so that its children keep their parent. It
-// gives nil if the target has no custom entries.
+// stand makes a custom entry in the place of an entry that the target cannot express, so that the children keep their parent. It returns
+// nil if the target has no custom entries.
 func (c *crossing) stand(p *passage, e session.Entry, n dialect.NewEntry) (*passage, error) {
 	n.Body = session.Custom{Type: carriedType, Data: session.Raw("{}")}
 	n.Parent = c.parentOf(e)
@@ -252,8 +251,8 @@ func (c *crossing) stand(p *passage, e session.Entry, n dialect.NewEntry) (*pass
 	return p, nil
 }
 
-// messagePassage converts a message to one or more records, after an entry that names the model if one is needed. Within a
-// family the message is copied; between families it is split into parts and composed.
+// messagePassage converts a message to one or more records, after an entry that names the model if one is needed. Within a family the
+// message is copied; between families it is split into parts and composed.
 func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message, n dialect.NewEntry, pos int) (*passage, error) {
 	message, err := c.resolve(m.JSON)
 	if err != nil {
@@ -309,8 +308,8 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 	return done, err
 }
 
-// gather adds the tool results that follow on the path to the message with their calls. It ends at the first message that
-// holds anything else.
+// gather adds the tool results that follow on the path to the message with their calls. It ends at the first message that holds anything
+// else.
 func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 	calls := callsIn(m.Parts)
 	for _, i := range c.onPath[pos+1:] {
@@ -355,8 +354,8 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 	return nil
 }
 
-// write makes the records of an entry's messages. The last one has the entry's id, which children and labels name. If the
-// target cannot express the messages it gives nil, and changes nothing.
+// write makes the records of an entry's messages. The last record has the entry's id, which children and labels name. If the target cannot
+// express the messages, write returns nil and changes nothing.
 func (c *crossing) write(p *passage, e session.Entry, n dialect.NewEntry, list ...dialect.NewMessage) (*passage, error) {
 	var bodies []session.Body
 	said := c.after[e.Index].said
@@ -381,11 +380,11 @@ func (c *crossing) write(p *passage, e session.Entry, n dialect.NewEntry, list .
 	return done, err
 }
 
-// writeBodies is write for what the messages are composed to.
+// writeBodies makes the records of an entry from bodies; see write.
 func (c *crossing) writeBodies(p *passage, e session.Entry, n dialect.NewEntry, bodies []session.Body) (*passage, error) {
 	var records []dialect.NewRecord
 	last := n.ID
-	// A compaction that keeps the entry keeps no results of calls before it.
+	// A compaction that keeps the entry does not keep results of calls before it.
 	first := max(0, slices.IndexFunc(bodies, func(b session.Body) bool {
 		m, ok := b.(session.Message)
 		return !ok || m.Role != session.RoleTool

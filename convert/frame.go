@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// framing is a record that waits for its frame: the entry without its message, and where record and message are in the pile.
+// framing is a record that waits for its frame: the entry without its message, and the positions of the record and the message in the pile.
 type framing struct {
 	dialect.NewEntry
 	record, message session.Span
@@ -24,7 +24,7 @@ func (c *crossing) keep(p *passage, n dialect.NewEntry, record []byte) {
 	}
 	f := framing{NewEntry: n, record: at}
 	if m, ok := n.Body.(session.Message); ok {
-		// The record mostly holds the message as it is. Then the message is not kept a second time.
+		// The record usually contains the message as it is. Then the message is not kept a second time.
 		if i := bytes.Index(record, m.JSON); i >= 0 {
 			f.message = session.Span{Offset: at.Offset + int64(i), Length: int64(len(m.JSON))}
 		} else {
@@ -36,7 +36,7 @@ func (c *crossing) keep(p *passage, n dialect.NewEntry, record []byte) {
 	p.made = append(p.made, f)
 }
 
-// batch yields the records that wait for their frames. failed is set to an error that ended it.
+// batch yields the records that wait for their frames. failed is set to the error that ended the iteration early.
 func (c *crossing) batch(failed *error) iter.Seq[dialect.NewRecord] {
 	return func(yield func(dialect.NewRecord) bool) {
 		for _, p := range c.passages {
@@ -59,7 +59,7 @@ func (c *crossing) batch(failed *error) iter.Seq[dialect.NewRecord] {
 	}
 }
 
-// frame gives the new records the form in which the agent writes them: with others around them, or numbered.
+// frame changes the new records to the form in which the agent writes them: with additional records around them, or numbered.
 func (c *crossing) frame() (err error) {
 	var old, fresh []*passage
 	for _, p := range c.passages {

@@ -8,9 +8,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// ahead gives the message with the results of calls that wait for one when an entry says something else, nil where none does.
-// Providers want all results right after the calls. A result that comes later on this branch is moved, and a call without one has
-// one that says so. Where the entry itself makes calls, results after it answer those.
+// ahead returns the message with the results of the calls that wait for one when an entry says something else; nil if no call waits.
+// Providers want all results right after the calls. A result that comes later on this branch is moved. A call without a result gets one
+// that says so. If the entry itself makes calls, the results after it answer its own calls.
 func (c *crossing) ahead(e session.Entry, waiting openCalls, m dialect.NewMessage) (*dialect.NewMessage, error) {
 	if len(waiting.ids) == 0 || c.same || c.ofRun || c.to.Habits().ResultsInCalls {
 		return nil, nil
@@ -34,7 +34,7 @@ func (c *crossing) ahead(e session.Entry, waiting openCalls, m dialect.NewMessag
 	return answer, nil
 }
 
-// late finds the results of calls that come after an entry: the first of each. Those with an origin stay where they are.
+// late finds the first result of each waiting call after an entry. Results with an origin stay where they are.
 func (c *crossing) late(e session.Entry, waiting openCalls) (found map[string]session.ToolResult, err error) {
 	found = map[string]session.ToolResult{}
 	open := map[string]bool{}
@@ -86,7 +86,8 @@ func (c *crossing) gatherLate(e session.Entry, m *dialect.NewMessage) error {
 	return nil
 }
 
-// ends reports whether a branch ends with an entry while calls wait that another branch answers. A path has no other branch.
+// ends reports whether a branch ends with an entry while calls wait that another branch answers. If a single path is converted, there is no
+// other branch.
 func (c *crossing) ends(e session.Entry) bool {
 	if c.asked != nil || len(c.after[e.Index].calls.ids) == 0 {
 		return false
@@ -95,7 +96,8 @@ func (c *crossing) ends(e session.Entry) bool {
 	return ok && last.Index != e.Index || len(c.tree.Children(e.ID)) == 0
 }
 
-// silent writes an entry that says nothing in the target: a custom entry, or at the end of a branch the results of calls.
+// silent writes an entry that says nothing in the target: at the end of a branch as the results of waiting calls, otherwise as a custom
+// entry.
 func (c *crossing) silent(p *passage, e session.Entry, n dialect.NewEntry) (*passage, error) {
 	if c.ends(e) {
 		ahead, err := c.ahead(e, c.after[e.Index].calls, dialect.NewMessage{ID: c.messageID(e), Time: n.Time})
@@ -110,8 +112,8 @@ func (c *crossing) silent(p *passage, e session.Entry, n dialect.NewEntry) (*pas
 	return c.stand(p, e, n)
 }
 
-// inTurn gives the messages of an entry with the results of earlier calls ahead of them, if they say anything else than results or
-// a branch ends with them.
+// inTurn returns the messages of an entry. The results of earlier calls come before the first message that says anything other than
+// results. If there is none and a branch ends with the entry, they come last.
 func (c *crossing) inTurn(e session.Entry, waiting openCalls, said []dialect.NewMessage) ([]dialect.NewMessage, error) {
 	k := slices.IndexFunc(said, func(m dialect.NewMessage) bool {
 		return m.Failed() || m.Role == session.RoleAssistant && dialect.Speaks(m.Parts) || m.Role != session.RoleTool && dialect.Speaks(dialect.Prose(m.Parts))
@@ -132,7 +134,7 @@ func (c *crossing) inTurn(e session.Entry, waiting openCalls, said []dialect.New
 	return slices.Insert(said, k, *ahead), nil
 }
 
-// led writes an entry that is no message after the results ahead of it. It gives nil where there are none.
+// led writes an entry that is not a message after the results of earlier calls. It returns nil if there are no such results.
 func (c *crossing) led(p *passage, e session.Entry, n dialect.NewEntry) (*passage, error) {
 	ahead, err := c.ahead(e, c.after[e.Index].calls, dialect.NewMessage{ID: c.messageID(e), Time: n.Time})
 	if ahead == nil {

@@ -7,15 +7,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// openCalls are the calls of an entry.
+// openCalls are the calls of the entry at an index that have no result yet.
 type openCalls struct {
 	at  int
 	ids []string
 }
 
-// noteTools remembers the calls of an answer and the names of their tools: some agents name them only in calls. Providers
-// want the results right after the message with the calls, so the last message with calls on the path is the one that
-// counts.
+// noteTools notes the calls of an answer and the names of their tools, because some agents name tools only in calls. Providers want the
+// results right after the message with the calls, so results answer only the last message with calls on the path.
 func (c *crossing) noteTools(e session.Entry, role session.Role, parts []session.Part) {
 	if role != session.RoleAssistant {
 		return
@@ -32,7 +31,7 @@ func (c *crossing) noteTools(e session.Entry, role session.Role, parts []session
 	}
 }
 
-// take reports whether a result in an entry answers a call, which no other result after it can answer then.
+// take reports whether a result in an entry answers a call. Later results cannot answer that call again.
 func (c *crossing) take(e session.Entry, id string) bool {
 	calls := &c.after[e.Index].calls
 	switch k := slices.Index(calls.ids, id); k {
@@ -46,14 +45,14 @@ func (c *crossing) take(e session.Entry, id string) bool {
 	return true
 }
 
-// forgets reports whether the model does not see the calls of an entry any more after a compaction.
+// forgets reports whether the model no longer sees the calls of the entry at an index after a compaction.
 func (c *crossing) forgets(b session.Compaction, at int) bool {
 	kept, ok := c.tree.Lookup(b.FirstKept)
 	return !ok || b.ReplacesAll || kept.Index > at
 }
 
-// sent gives a message in the form in which it is converted, and its role: what the user said, and a message with a role that
-// only its agent knows, as the agent would send it. It gives nil for one that the agent does not send.
+// sent returns a message and its role in the form in which it is converted. A message of the user, or with a role that only its agent
+// knows, has the form that the agent would send. The message is nil if the agent does not send it.
 func (c *crossing) sent(role session.Role, message []byte) (session.Role, []byte) {
 	if role != session.RoleUser && role != session.RoleOther && role != session.RoleNone {
 		return role, message
@@ -65,8 +64,8 @@ func (c *crossing) sent(role session.Role, message []byte) (session.Role, []byte
 	return c.from.Codec().Role(seen), seen
 }
 
-// resultsApart gives results that stand in a message of the user or the system a message of their own before it: that is where
-// providers want them, and what the user says cannot hold a result.
+// resultsApart moves the results in a message of the user or the system to a message of their own before it. Providers want them there, and
+// a message of the user cannot contain a result in other formats.
 func (c *crossing) resultsApart(m dialect.NewMessage) []dialect.NewMessage {
 	others, results := dialect.Results(m.Parts)
 	if len(results) == 0 || m.Role == session.RoleAssistant || m.Role == session.RoleTool || c.to.Habits().ResultsInCalls {
@@ -82,16 +81,16 @@ func (c *crossing) resultsApart(m dialect.NewMessage) []dialect.NewMessage {
 	return []dialect.NewMessage{answer, m}
 }
 
-// noResult is the result of a call that has none: no provider accepts a call without one.
+// noResult is the text of missingResult.
 const noResult = "[no result: the tool did not finish]"
 
-// missingResult is the result of a call that has none.
+// missingResult returns a result for a call that has none: no provider accepts a call without a result.
 func missingResult(id, name string) session.ToolResult {
 	return session.ToolResult{CallID: id, Name: name, Parts: dialect.TextParts(noResult), IsError: true}
 }
 
-// answerOpen gives an answer without open calls. A call that no entry answers is left out where the agent does not send it
-// either; otherwise it gets a result, in a message of its own where the target has such messages.
+// answerOpen returns an answer without open calls. A call that no entry answers is left out if the agent does not send it either. Otherwise
+// it gets a result, in a separate message if the target has such messages.
 func (c *crossing) answerOpen(e session.Entry, message []byte, m dialect.NewMessage) ([]dialect.NewMessage, error) {
 	open, err := c.openIn(e, m.Parts)
 	if err != nil || len(open) == 0 {
@@ -124,7 +123,7 @@ func (c *crossing) answerOpen(e session.Entry, message []byte, m dialect.NewMess
 	return []dialect.NewMessage{m, made}, nil
 }
 
-// callsIn gives the ids of the calls in a message.
+// callsIn returns the ids of the calls in a message.
 func callsIn(parts []session.Part) map[string]bool {
 	calls := map[string]bool{}
 	for _, p := range parts {
@@ -135,8 +134,8 @@ func callsIn(parts []session.Part) map[string]bool {
 	return calls
 }
 
-// openIn gives the calls of a message that no result answers, neither in the message nor on any branch after it that is
-// converted. The way ends at entries with other calls, so that no entry is met on the way from two messages.
+// openIn returns the calls of a message that no result answers, neither in the message nor on any converted branch after it. The search
+// stops at entries with other calls, so that no entry is visited for two messages.
 func (c *crossing) openIn(e session.Entry, parts []session.Part) (open map[string]bool, err error) {
 	open = callsIn(parts)
 	_, results := dialect.Results(parts)
@@ -153,8 +152,8 @@ func (c *crossing) openIn(e session.Entry, parts []session.Part) (open map[strin
 	return open, err
 }
 
-// onward visits the entries after the one that is converted, in the order in which inherit hands the calls on. visit says whether
-// it goes on after an entry.
+// onward visits the entries after the entry that is converted, in the order in which inherit passes the calls on. visit reports whether to
+// continue after an entry.
 func (c *crossing) onward(e session.Entry, visit func(after session.Entry) (on bool, err error)) error {
 	if c.asked != nil { // there is one path
 		for _, i := range c.onPath[c.pos+1:] {
@@ -186,8 +185,8 @@ func (c *crossing) onward(e session.Entry, visit func(after session.Entry) (on b
 	return nil
 }
 
-// answer takes the calls that an entry answers away from the open ones of an earlier entry at a position. on is false where what
-// comes after it cannot answer them.
+// answer removes the calls that an entry answers from the open calls of the earlier entry at an index. on reports whether later entries can
+// answer the rest.
 func (c *crossing) answer(open map[string]bool, at int, after session.Entry) (on bool, err error) {
 	if err := c.stopped(); err != nil {
 		return false, err

@@ -15,13 +15,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// origin is the part of the old session that a converted session carries, so that converting back restores it. It is in the
-// last record of a passage, and counts only while no record of the passage was changed.
+// origin is the part of the old session that a converted session carries, so that converting back restores it. It is in the last record of
+// a passage, and counts only while no record of the passage was changed.
 type origin struct {
 	// Dialect is that of the records in it.
 	Dialect string `json:"dialect"`
-	// Hash is over the origin and the records of its passage. After an edit of one of them, by hand or by the agent, it is
-	// wrong: the edited record is then converted, not the old one restored.
+	// Hash is over the origin and the records of its passage. If one of them is edited, by hand or by the agent, the hash is wrong: then
+	// the edited record is converted, and the old one is not restored.
 	Hash string `json:"hash"`
 	// Session, Header and Slot are of the session as a whole.
 	Session session.ID `json:"session,omitempty"`
@@ -51,7 +51,7 @@ func carry(record []byte, at int) carried {
 	return carried{At: at, Base64: base64.StdEncoding.EncodeToString(record)}
 }
 
-// bytes gives the record; nil if it cannot be read.
+// bytes returns the record; nil if it cannot be read.
 func (c *carried) bytes() []byte {
 	if c == nil {
 		return nil
@@ -66,7 +66,7 @@ func (c *carried) bytes() []byte {
 	return b
 }
 
-// json gives the origin as it is written.
+// json returns the origin as it is written.
 func (o origin) json() []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -75,7 +75,7 @@ func (o origin) json() []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// sum is the hash of the origin and the records of its passage. Each part follows its length, so that the boundaries count.
+// sum returns the hash of the origin and the records of its passage. Each part follows its length, so that the boundaries count.
 func (o origin) sum(bare [][]byte) string {
 	o.Hash = ""
 	h := sha256.New()
@@ -86,7 +86,7 @@ func (o origin) sum(bare [][]byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// sealed puts the origin into the last of the records.
+// sealed returns the records with the origin in the last one.
 func (o origin) sealed(d dialect.Composer, records [][]byte) [][]byte {
 	o.Size = len(records)
 	bare := make([][]byte, len(records))
@@ -100,7 +100,7 @@ func (o origin) sealed(d dialect.Composer, records [][]byte) [][]byte {
 	return out
 }
 
-// parseOrigin reads an origin; ok is false if the value is not one, or of another dialect.
+// parseOrigin reads an origin. ok is false if the value is not an origin, or is one of another dialect.
 func parseOrigin(value []byte, want string) (o origin, ok bool) {
 	if value == nil || json.Unmarshal(value, &o) != nil || o.Dialect != want {
 		return origin{}, false
@@ -114,7 +114,7 @@ func parseOrigin(value []byte, want string) (o origin, ok bool) {
 	return o, true
 }
 
-// passage gives the records as they were.
+// passage returns the records as they were.
 func (o *origin) passage(to *pile.Pile) *passage {
 	p := &passage{restored: true, head: o.Head, tip: o.Tip}
 	for _, r := range o.Records {
@@ -126,8 +126,7 @@ func (o *origin) passage(to *pile.Pile) *passage {
 // carriedType is the type of custom entries in the place of entries that a format cannot express.
 const carriedType = "treeline.entry"
 
-// foundOrigin is an origin that counts, and the entries of its passage: first … last. Its Records are in a pile; at has their
-// old indexes.
+// foundOrigin is a valid origin, and the entries of its passage: first … last. Its Records are in a pile; at has their old indexes.
 type foundOrigin struct {
 	origin
 	first, last int
@@ -135,8 +134,8 @@ type foundOrigin struct {
 	at          []int
 }
 
-// origins finds the origins of the dialect want in a tree. The result has the origin of each entry of such a passage, and
-// nil for all others. A damaged origin does not count: its entries are converted like any other. The records go to a pile.
+// origins finds the origins of the dialect want in a tree. The result has the origin of each entry of such a passage, and nil for all
+// others. A damaged origin does not count: its entries are converted like any other. The records go to a pile.
 func origins(t *session.Tree, d dialect.Composer, want string, to *pile.Pile) ([]*foundOrigin, error) {
 	found := make([]*foundOrigin, t.Len())
 	since := 0 // entries since the last origin: each is in one passage, so that each is hashed once
@@ -185,8 +184,8 @@ func origins(t *session.Tree, d dialect.Composer, want string, to *pile.Pile) ([
 	return found, nil
 }
 
-// bareBefore gives the records of size entries without their origins; last is that of the last of them, which is the entry at
-// an index.
+// bareBefore returns the records of the size entries up to an index, without their origins. last is the last of these records, without its
+// origin.
 func bareBefore(t *session.Tree, d dialect.Composer, index, size int, last []byte) ([][]byte, error) {
 	bare := make([][]byte, size)
 	for k := range bare[:size-1] {

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// partsOf gives the parts of an entry with the content of its blobs.
+// partsOf returns the parts of an entry with the content of its blobs.
 func (c *crossing) partsOf(e session.Entry, raw []byte) ([]session.Part, error) {
 	resolved, err := c.resolve(raw)
 	if err != nil {
@@ -18,12 +18,12 @@ func (c *crossing) partsOf(e session.Entry, raw []byte) ([]session.Part, error) 
 	return c.from.Codec().Parts(e, resolved)
 }
 
-// messageID identifies the message of an entry. It is made of ids alone, so that converting the session again gives the same.
+// messageID returns an id for the message of an entry. It is made only of ids, so that a second conversion gives the same one.
 func (c *crossing) messageID(e session.Entry) string {
 	return fmt.Sprintf("%s/%s", c.tree.Header().ID, c.onlyID(e))
 }
 
-// onlyID is an id that no other entry has, for an entry that may have that of a later one.
+// onlyID returns an id that no other entry has. The id of an entry itself may be repeated by a later one.
 func (c *crossing) onlyID(e session.Entry) string {
 	if last, ok := c.tree.Lookup(e.ID); ok && last.Index != e.Index {
 		return fmt.Sprintf("%s/%d", e.ID, e.Index)
@@ -31,7 +31,7 @@ func (c *crossing) onlyID(e session.Entry) string {
 	return string(e.ID)
 }
 
-// parts gives the parts of a message.
+// parts returns the parts of a message.
 func (c *crossing) parts(message []byte) []session.Part {
 	d, ok := c.from.(dialect.Parter)
 	if !ok {
@@ -40,9 +40,8 @@ func (c *crossing) parts(message []byte) []session.Part {
 	return d.MessageParts(message)
 }
 
-// neutral gives a message in neutral form, with the parts that a model may see. What the user said is converted as the
-// agent would send it, and so is a message with a role that only its agent knows. ok is false for a message that the agent
-// does not send, unless it is a command of the user's.
+// neutral returns a message in neutral form, with the parts that a model may see. A message of the user, or with a role that only its agent
+// knows, is converted as the agent would send it. ok is false if the agent does not send the message, unless it is a command of the user.
 func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n dialect.NewEntry) (dialect.NewMessage, bool) {
 	out := dialect.NewMessage{
 		ID: c.messageID(e), Role: m.Role, Meta: m.Meta, Time: n.Time,
@@ -86,15 +85,15 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 	return out, true
 }
 
-// answered reports whether a call of a message has a result, in the message itself or on a branch after it. Such an answer did
-// not fail, whatever came after it: a program that leaves out failed answers would send results without calls.
+// answered reports whether a call of a message has a result, in the message itself or on a branch after it. Such an answer did not fail,
+// whatever came after it: a program that leaves out failed answers would send results without calls.
 func (c *crossing) answered(e session.Entry, parts []session.Part) bool {
 	open, err := c.openIn(e, parts)
 	return err == nil && len(open) < len(callsIn(parts)) // answerOpen tells the error
 }
 
-// accepted gives those of the parts that a provider accepts: no empty texts, no call without an id, no result without
-// its call, and no second one. The rest is carried along with the record.
+// accepted returns the parts that a provider accepts: no empty texts, no call without an id, no result without its call, and no second
+// result of a call. The rest is carried along with the record.
 func (c *crossing) accepted(e session.Entry, role session.Role, parts []session.Part) (list []session.Part) {
 	c.noteTools(e, role, parts)
 	for _, part := range parts {
@@ -108,7 +107,7 @@ func (c *crossing) accepted(e session.Entry, role session.Role, parts []session.
 				continue
 			}
 		case session.ToolResult:
-			// An answer has results of its own calls alone.
+			// An answer contains only results of its own calls.
 			if role == session.RoleAssistant && c.after[e.Index].calls.at != e.Index || !c.take(e, p.CallID) {
 				continue
 			}

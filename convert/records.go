@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// log gives the new log with its origins. It sets owner, which the comparison needs.
+// log returns the new log with its origins. It sets owner, which the comparison needs.
 func (v *conversion) log() (out *pile.Sheet, err error) {
 	out = &pile.Sheet{}
 	defer func() {
@@ -89,7 +89,7 @@ func (v *conversion) seal(p *passage, o origin) ([][]byte, error) {
 	return [][]byte{record}, err
 }
 
-// origin is the origin of a passage.
+// origin returns the origin of a passage.
 func (v *conversion) origin(p *passage) (origin, error) {
 	o := origin{Dialect: v.src.dialect.Name(), Head: p.head, Tip: p.tip}
 	if c := v.cross; c.linear && p == c.passages[len(c.passages)-1] {
@@ -109,15 +109,15 @@ func (v *conversion) carriedRecords(entries []int) ([]carried, error) {
 	return list, err
 }
 
-// sources are the entries that a passage stands for, in the order of the log.
+// sources returns the entries that a passage stands for, in the order of the log.
 func sources(p *passage) []int {
 	all := slices.Concat(p.entries, p.extra)
 	slices.Sort(all)
 	return all
 }
 
-// wholeOrigin is the origin of the session as a whole. Its Session is never empty: it tells the way back that the header
-// carries an origin.
+// wholeOrigin returns the origin of the session as a whole. Its Session is never empty: on the way back, it shows that the header carries
+// an origin.
 func (v *conversion) wholeOrigin() (origin, error) {
 	o := origin{Dialect: v.src.dialect.Name(), Session: v.src.tree.Header().ID}
 	if o.Session == "" {
@@ -137,15 +137,15 @@ func (v *conversion) wholeOrigin() (origin, error) {
 	return o, err
 }
 
-// flat is a record of the new session: the index of its passage, its own there, and its place among the records.
+// flat is a record of the new session: the index of its passage, its index in the passage, and its place among all records.
 type flat struct {
 	record         session.Span
 	passage, index int
 	at             int
 }
 
-// flatten gives the records in the order in which they are written. Restored records go to their old places. Others follow
-// the record before them.
+// flatten returns the records in the order in which they are written. Restored records go to their old places. Each other record follows
+// the record before it.
 func flatten(passages []*passage) []flat {
 	var list []flat
 	last := -1
@@ -176,7 +176,7 @@ func (c *crossing) copyTo(log *pile.Sheet, passages []*passage) error {
 	return nil
 }
 
-// headRecords gives the records before the entries: the title slot and the header, as far as there are any.
+// headRecords returns the records before the entries, if there are any: the title slot and the header.
 func (c *crossing) headRecords() ([][]byte, error) {
 	if o := c.back; o != nil && c.fresh && o.Header.bytes() != nil {
 		_, stamps := c.to.Dialect.(dialect.Stamper) // see copies

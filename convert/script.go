@@ -11,15 +11,14 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A script is the other way to convert a session. Where an agent makes the messages of a context from the path as a whole
-// (session.Replayer), an entry alone does not say what the model sees of it. So each branch is converted from the messages
-// that the model sees at its tip. Branches share the messages that they have in common. What is in no message is carried
-// along.
+// A script is the other way to convert a session. If an agent makes the messages of a context from the path as a whole (session.Replayer),
+// a single entry does not show what the model sees of it. So each branch is converted from the messages that the model sees at its tip.
+// Branches share the messages that they have in common. What is in no message is carried along.
 
-// node is a message of the script in the new session, with all before it.
+// node is the place after a message of the script in the new session.
 type node struct {
 	key [sha256.Size]byte
-	// id is that of the last record so far, "" before the first.
+	// id is the id of the last record up to here, "" before the first.
 	id    session.EntryID
 	at    time.Time
 	model string // that the records name up to here
@@ -29,10 +28,10 @@ type node struct {
 type script struct {
 	*crossing
 	nodes map[[sha256.Size]byte]node
-	// spent are the answers whose usage is written. One that is repeated for the results of another branch was paid once.
+	// spent has the answers whose usage is written. If an answer is repeated for the results of another branch, its usage counts only once.
 	spent map[[sha256.Size]byte]bool
-	// compacted has what compactions became, by their position. Where turns are taken back, a branch after a compaction may
-	// begin with something else, and has one of its own.
+	// compacted has the compactions in the new session, by the position of the old one. If turns are taken back, a branch after a
+	// compaction may begin with something else and have a compaction of its own.
 	compacted map[int][]summed
 	models    map[int]session.ModelRef // as modelsOf gives them
 	work      int                      // entries on the paths so far
@@ -47,8 +46,8 @@ type summed struct {
 	node
 }
 
-// byScript reports whether the messages of one of the sessions are made from whole paths. The log of a run is always
-// converted by its entries: what the model saw is in its requests.
+// byScript reports whether the messages of one of the sessions are made from whole paths. The log of a run is always converted by its
+// entries: what the model saw is in its requests.
 func (c *crossing) byScript() bool {
 	if c.ofRun || c.same || c.tree.Replayed() && c.refused() {
 		return false
@@ -56,8 +55,8 @@ func (c *crossing) byScript() bool {
 	return c.replays || c.tree.Replayed()
 }
 
-// refused reports whether the agent does not show the model anything of a path with messages: its program refuses to go on
-// with the session. Then the entries say more than the context.
+// refused reports whether the agent shows the model nothing of a path with messages, because its program refuses to continue the session.
+// Then the entries say more than the context.
 func (c *crossing) refused() bool {
 	leaf := c.leafID()
 	path, err := c.tree.Path(leaf)
@@ -82,7 +81,7 @@ func (c *crossing) refused() bool {
 	return false
 }
 
-// perform converts by a script. Where not everything can be restored as it was, nothing is.
+// perform converts by a script. If not everything can be restored as it was, nothing is.
 func (c *crossing) perform() error {
 	begin := len(c.passages)
 	again, err := c.restoring()
@@ -103,9 +102,9 @@ func (c *crossing) perform() error {
 	return c.frame()
 }
 
-// restoring restores what has an origin, and converts the rest. Restored records name their parents by the ids that these had. again
-// says that one of them is missing now, because an entry before them was changed, that the agent does not go on after them, or
-// that too many entries were changed.
+// restoring restores what has an origin, and converts the rest. Restored records name their parents by their old ids. again reports whether
+// nothing may be restored: a parent is missing because an entry before it was changed, the agent does not continue after a restored record,
+// or too many entries were changed.
 func (c *crossing) restoring() (again bool, err error) {
 	if err := c.play(); err != nil {
 		return errors.Is(err, errPieces), err
@@ -174,7 +173,7 @@ func (c *crossing) play() error {
 // errPieces says that a path has too many stretches.
 var errPieces = errors.New("too much of the session was changed to restore the rest")
 
-// tips gives the ends of the branches in the order of the log, the leaf last.
+// tips returns the ends of the branches in the order of the log, the leaf last.
 func (s *script) tips() ([]session.EntryID, error) {
 	leaf := s.leafID()
 	if leaf == "" && (s.linear || s.leaf != nil) {
@@ -208,7 +207,7 @@ func (s *script) tips() ([]session.EntryID, error) {
 		if covered[i] || !speaks(e) || e.Aside() {
 			continue
 		}
-		// Of entries with one id only the last is found by it.
+		// If several entries have the same id, it finds only the last one.
 		if last, err := cover(e.ID); err != nil {
 			return nil, err
 		} else if last == i {
@@ -228,7 +227,7 @@ func speaks(e session.Entry) bool {
 	return false
 }
 
-// branch converts what the model sees at an entry and gives its last message.
+// branch converts what the model sees at an entry and returns its last message.
 func (s *script) branch(tip session.EntryID) (at node, err error) {
 	path, err := s.tree.Path(tip)
 	if err != nil {
@@ -238,7 +237,7 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 	s.read += s.cost(path, from)
 	var before *node
 	if compacted && from > 0 && s.firstTime(path.At(from)) {
-		// Now, as long as neither the path nor the context after it is in memory: a session may have many compactions.
+		// This is done now, while neither the path nor the context after it is in memory: a session may have many compactions.
 		previous := path.At(from - 1).ID
 		path = session.Path{}
 		n, err := s.until(previous)
@@ -288,7 +287,7 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 	return at, nil
 }
 
-// compaction gives the position of the last compaction on a path.
+// compaction returns the position of the last compaction on a path.
 func compaction(path session.Path) (int, bool) {
 	for k := path.Len() - 1; k >= 0; k-- {
 		if path.At(k).Kind == session.KindCompaction {
@@ -298,18 +297,18 @@ func compaction(path session.Path) (int, bool) {
 	return 0, false
 }
 
-// firstTime reports whether a compaction is met for the first time, so that what the model saw before it is to be written.
+// firstTime reports whether a compaction is reached for the first time, so that what the model saw before it must be written.
 func (s *script) firstTime(e session.Entry) bool {
 	return len(s.compacted[e.Index]) == 0 && !s.savesNow(e)
 }
 
-// savesNow reports whether a target that is saved as a whole has only what the model sees now, and nothing of a compaction.
+// savesNow reports whether the target, which is saved as a whole, has only what the model sees now, and nothing of a compaction.
 func (s *script) savesNow(e session.Entry) bool {
 	return s.to.Habits().HoldsNow() && s.origins[e.Index] == nil
 }
 
-// compact writes the compaction at a position of the path, after what the model saw before it. It gives the place after it
-// and what is still to say. said is the place before it, if that is written already.
+// compact writes the compaction at a position of the path, after what the model saw before it. It returns the place after it and what is
+// still to be written. said is the place before it, if that is already written.
 func (s *script) compact(path session.Path, at int, atoms []atom, said *node) (node, []atom, error) {
 	e := path.At(at)
 	k, rest, ok := s.summary(e, atoms)
@@ -339,7 +338,7 @@ func (s *script) compact(path session.Path, at int, atoms []atom, said *node) (n
 		return before, atoms, nil
 	}
 	if !ok && !s.linear {
-		// The target shows a summary first, and this context begins with something else: it becomes a root of its own.
+		// The target shows a summary first, but this context begins with something else: it becomes a separate root.
 		root := node{key: sha256.Sum256([]byte(e.ID)), at: before.at}
 		keep(root)
 		return root, atoms, nil
@@ -355,8 +354,8 @@ func (s *script) compact(path session.Path, at int, atoms []atom, said *node) (n
 	return done, rest, err
 }
 
-// summary gives the compaction to write for what the model sees after one, and what is to be said after it. ok is false where
-// the context does not begin with a summary, and the target would show it as one.
+// summary returns the compaction to write for what the model sees after one, and what is to be written after it. ok is false if the context
+// does not begin with a summary, and the target would show its beginning as one.
 func (s *script) summary(e session.Entry, atoms []atom) (k session.Compaction, rest []atom, ok bool) {
 	body, err := e.Body()
 	if err != nil {

@@ -44,7 +44,7 @@ func (s *script) spoke(path session.Path, r stretch) bool {
 	return false
 }
 
-// restoreStretch restores the entries of a stretch and gives the place after them.
+// restoreStretch restores the entries of a stretch and returns the place after them.
 func (s *script) restoreStretch(path session.Path, r stretch) (at node) {
 	for k := r.from; k <= r.to; k++ {
 		o := s.origins[path.At(k).Index]
@@ -60,8 +60,8 @@ func (s *script) restoreStretch(path session.Path, r stretch) (at node) {
 	return at
 }
 
-// assign says which stretch each atom belongs to. Programs join messages, so that the message of an entry may go on with what
-// entries of the next stretch said: what the message has more than at the end of its stretch is theirs. Some join texts to one.
+// assign finds the stretch of each atom. Programs join messages, so the message of an entry may continue with what entries of the next
+// stretch said: what it contains beyond its content at the end of its stretch belongs to the next one. Some programs join texts into one.
 func (s *script) assign(atoms []atom, path session.Path, parts []stretch) ([]atom, error) {
 	if len(parts) == 1 {
 		for k := range atoms {
@@ -122,7 +122,7 @@ func (s *script) assign(atoms []atom, path session.Path, parts []stretch) ([]ato
 	return list, nil
 }
 
-// in gives an atom of a stretch with a text.
+// in returns an atom of a stretch with a text.
 func (a atom) in(k int, r stretch, text string) atom {
 	a.stretch, a.old, a.part = k, r.restored, session.Text{Text: strings.TrimLeft(text, "\n")}
 	return a
@@ -144,7 +144,7 @@ func (t tally) and(a atom) tally {
 	return t
 }
 
-// before gives the end of the text that was the last of the message, if it is the nth and goes on now.
+// before returns the end of the message's last text at the earlier place, if that text is the nth atom and is longer now.
 func (t tally) before(nth int, text string) (end int, ok bool) {
 	if nth != t.atoms-1 || t.length == 0 || len(text) <= t.length || strings.TrimSpace(text[t.length:]) == "" {
 		return 0, false
@@ -166,7 +166,7 @@ func (c *crossing) restore(o *foundOrigin) {
 	c.settle(p)
 }
 
-// copies gives restored records for the new session. Where each record names its session, those of another one are copied.
+// copies returns restored records for the new session. If each record names its session, copies are made that name the new one.
 func (c *crossing) copies(records []session.Span) []session.Span {
 	d, ok := c.to.Dialect.(dialect.Stamper)
 	if !ok || !c.fresh {

@@ -9,10 +9,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// title is the name of the new session: that of the old one, or see ownPrompt.
+// title returns the name of the new session: that of the old one, or see ownPrompt.
 func (c *crossing) title() string { return cmp.Or(c.tree.Header().Title, c.lastName(), c.prompt) }
 
-// lastName is the session's name by the last entry that gives one.
+// lastName returns the session's name from the last entry that sets one.
 func (c *crossing) lastName() string {
 	for i := c.tree.Len() - 1; i >= 0; i-- {
 		if e := c.tree.At(i); e.Kind == session.KindSessionInfo && (c.leaf == nil || c.asked[i]) {
@@ -29,8 +29,8 @@ func (c *crossing) lastName() string {
 // titleMost is how many characters of a prompt become a title.
 const titleMost = 80
 
-// ownPrompt names a session without a name by its first prompt where the target's list would not: lists show the first
-// message of the user, and some formats cannot say that the agent wrote it. "" where the list shows the prompt.
+// ownPrompt returns the first prompt as the name of a session without a name, if the target's list would not show that prompt: lists show
+// the first message of the user, and some formats cannot mark a message that the agent wrote. It returns "" if the list shows the prompt.
 func (c *crossing) ownPrompt(n dialect.NewSession) (string, error) {
 	if c.back != nil || c.ofRun || c.tree.Header().Title != "" || c.lastName() != "" {
 		return "", nil
@@ -64,7 +64,7 @@ func (c *crossing) ownPrompt(n dialect.NewSession) (string, error) {
 	return line, nil
 }
 
-// takesForPrompt reports whether the target takes a message that the agent wrote in the user's name for a prompt.
+// takesForPrompt reports whether the target treats a message that the agent wrote in the user's name as a prompt.
 func (c *crossing) takesForPrompt(n dialect.NewSession) (bool, error) {
 	m := dialect.NewMessage{ID: "x", Role: session.RoleUser, Meta: true, Time: n.Time, Parts: dialect.TextParts("x")}
 	composed, err := c.to.Compose(m)
@@ -98,7 +98,7 @@ func (v *conversion) addTitle() error {
 	c := v.cross
 	title := c.title()
 	leaf := c.leafID()
-	// A session that is converted back gets its name with its own records, and one that is not converted by a script with the entry.
+	// A session that is converted back gets its name from its own records. Without a script, the entry with the name is converted itself.
 	named := c.back != nil || c.lastName() == title && !c.scripted
 	if title == "" || !v.to.Habits().RenameByEntry || named || leaf == "" {
 		return nil

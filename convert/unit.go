@@ -23,7 +23,7 @@ type atom struct {
 	part  session.Part
 	entry int // -1 where the program made it up
 	info  *dialect.NewMessage
-	// stretch is the part of the path that it belongs to; old: its records are restored.
+	// stretch is the part of the path that it belongs to; old reports whether the records of that part are restored.
 	stretch int
 	old     bool
 }
@@ -33,14 +33,15 @@ type unit struct {
 	dialect.NewMessage
 	entries []int
 	stretch int
-	// answers are the results of its calls, where a branch with other results has a message of its own.
+	// answers are the results of its calls, if a branch with other results gets a separate message.
 	answers []session.Part
 }
 
-// context gives what the model sees at an entry, without thinking: a signature of another agent is not valid. Messages in
-// which an agent tells the model about itself are left out: the other agent makes its own.
+// context returns what the model sees at an entry, without thinking: a signature of another agent is not valid. Messages in which an agent
+// tells the model about itself are left out, because the other agent makes its own.
 func (s *script) context(at session.EntryID) ([]atom, error) {
-	// Messages that are made from a path have the form that is sent; what they say besides, such as that a call failed, is not lost.
+	// Messages that are made from a path already have the form that is sent. Without LLM, what else they say, such as that a call failed,
+	// is not lost.
 	c, err := session.BuildContext(s.tree, at, session.ContextOptions{LLM: !s.tree.Replayed(), Resolve: s.resolve, Restore: func(e session.Entry, record []byte) []byte {
 		if whole, err := s.whole(e); err == nil {
 			return whole
@@ -94,13 +95,13 @@ func (s *script) context(at session.EntryID) ([]atom, error) {
 	return list, nil
 }
 
-// modelAt is a model from an entry on.
+// modelAt is a model that is in use from an entry on.
 type modelAt struct {
 	from int
 	session.ModelRef
 }
 
-// modelsOf gives the models that entries name, by the position of the entry, for agents whose answers name none.
+// modelsOf returns the models that entries name, by the position of the entry, for agents whose answers do not name their model.
 func modelsOf(t *session.Tree) map[int]session.ModelRef {
 	models := map[int]session.ModelRef{}
 	for e := range t.Entries() {
@@ -115,7 +116,7 @@ func modelsOf(t *session.Tree) map[int]session.ModelRef {
 	return models
 }
 
-// modelsTo gives the models on the path to an entry, in the order of the log.
+// modelsTo returns the models on the path to an entry, in the order of the log.
 func (s *script) modelsTo(at session.EntryID) (list []modelAt) {
 	path, err := s.tree.Path(at)
 	if err != nil || len(s.models) == 0 {
@@ -130,7 +131,7 @@ func (s *script) modelsTo(at session.EntryID) (list []modelAt) {
 	return list
 }
 
-// infoOf gives what is known of a message besides its parts. An answer that the program sends counts as one that did not fail.
+// infoOf returns what is known of a message besides its parts. An answer that the program sends is treated as one that did not fail.
 func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
 	m := &dialect.NewMessage{Time: s.clock}
 	if e.ID == "" {
@@ -165,9 +166,8 @@ func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
 	return m
 }
 
-// units makes messages that every provider accepts. Answers in a row are one message, each result stands right behind the
-// message with its call, every call has one result, and no id of a call is used twice. Old atoms only say which calls a
-// result may answer.
+// units makes messages that every provider accepts. Consecutive answers are one message, each result stands right behind the message with
+// its call, every call has one result, and no id of a call is used twice. Old atoms only show which calls a result may answer.
 func (s *script) units(atoms []atom) []unit {
 	b := casting{calls: map[string]*call{}, used: map[string]bool{}, tried: map[string]int{}}
 	b.namer, _ = s.to.Dialect.(dialect.CallNamer)
@@ -199,7 +199,7 @@ type call struct {
 	at       time.Time
 }
 
-// place orders results: those that are missing come last.
+// place returns the order of the result; missing results come last.
 func (c *call) place() int {
 	if c.result == nil {
 		return math.MaxInt
@@ -250,7 +250,7 @@ func (b *casting) add(a atom) {
 	}
 }
 
-// answer takes a result. Of several the first counts, and one without a call is left out.
+// answer adds a result to its call. Only the first result of a call counts; a result without a call is left out.
 func (b *casting) answer(a atom, r session.ToolResult) {
 	b.closed = true
 	c := b.calls[r.CallID]
@@ -265,7 +265,7 @@ func (b *casting) answer(a atom, r session.ToolResult) {
 	c.result, c.entry, c.stretch, c.order, c.at = &r, a.entry, a.stretch, b.answered, a.info.Time
 }
 
-// unique gives an id of the target's form that no call before has. Some agents number their calls anew in each turn.
+// unique returns an id in the target's form that no earlier call has. Some agents number their calls anew in each turn.
 func (b *casting) unique(id string) string {
 	if b.namer != nil {
 		id = b.namer.CallID(id)
@@ -308,8 +308,8 @@ func (b *casting) put(a atom) *draft {
 	return d
 }
 
-// addEntry adds an entry to those of a message, which may come from very many. seen has them all if there are more than a few;
-// it belongs to the list.
+// addEntry adds an entry to the list of those that a message comes from, which may be very many. seen belongs to the list: it has all its
+// entries if there are more than a few.
 func addEntry(list []int, seen *map[int]bool, i int) []int {
 	const few = 16
 	switch n := len(list); {
@@ -334,7 +334,7 @@ func addEntry(list []int, seen *map[int]bool, i int) []int {
 	return append(list, i)
 }
 
-// units gives the messages with the results behind their calls.
+// units returns the messages with the results behind their calls.
 func (b *casting) units() (list []unit) {
 	for _, c := range b.late {
 		u := results([]*call{c}, time.Time{})
@@ -358,7 +358,7 @@ func (b *casting) units() (list []unit) {
 	return list
 }
 
-// results is the message with the results of some calls, in the order in which they came.
+// results returns the message with the results of some calls, in the order in which they came.
 func results(calls []*call, at time.Time) unit {
 	u := unit{NewMessage: dialect.NewMessage{Role: session.RoleTool, Time: at}}
 	var seen map[int]bool

@@ -23,8 +23,8 @@ type returned struct {
 	homeless []session.Span   // the records that the header carried
 }
 
-// convertBack converts the new session back. Each record belongs to the passage of the record that it was made from, or of
-// the first if it was made from several.
+// convertBack converts the new session back. Each record belongs to the passage of the record that it was made from, or of the first if it
+// was made from several.
 func (v *conversion) convertBack(sess side) (returned, error) {
 	r := returned{records: make([][]session.Span, len(v.cross.passages)), pile: &pile.Pile{}}
 	from, ok := dialect.AsComposer(v.src.dialect)
@@ -85,12 +85,12 @@ func (v *conversion) originsBack(sess side, r *returned) error {
 	return nil
 }
 
-// equal reports whether records came back byte for byte. The order of members, white space and the spelling of texts and
-// numbers count: an agent's own tools may rely on them.
+// equal reports whether records came back byte for byte. The order of members, white space and the spelling of texts and numbers count: an
+// agent's own tools may rely on them.
 func equal(before, after [][]byte) bool { return slices.EqualFunc(before, after, bytes.Equal) }
 
-// compare converts the new session back and tells which passages differ from the old session; -1 is the header. Restored
-// passages are not compared: their bytes are those of an older session.
+// compare converts the new session back and tells which passages differ from the old session; -1 is the header. Restored passages are not
+// compared: they have the bytes of an older session.
 func (v *conversion) compare(sess side, tell func(passage int, before, after [][]byte)) (wrong bool, err error) {
 	if n := sess.tree.Len() - foreign(sess.tree); n != len(v.owner) {
 		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, n, len(v.owner))
@@ -144,7 +144,7 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 	return wrong, nil
 }
 
-// encoded gives the records of entries of the old session.
+// encoded returns the records of entries of the old session.
 func (v *conversion) encoded(entries []int) ([][]byte, error) {
 	var list [][]byte
 	for _, i := range entries {
@@ -194,7 +194,7 @@ func (v *conversion) verify(dst *store.Session) error {
 	})
 }
 
-// report says what became of everything. Each entry is counted once; losses are listed by kind and path.
+// report describes the outcome for everything. Each entry is counted once; losses are listed by kind and path.
 func (v *conversion) report(dst *store.Session) (Report, error) {
 	t := v.src.tree
 	r := Report{
@@ -268,8 +268,8 @@ func (v *conversion) report(dst *store.Session) (Report, error) {
 	return r, nil
 }
 
-// easeTheWayBack finds passages that lose nothing and still could not be converted back without carrying something: the old
-// session would come back with origins in it. Such passages carry their origin, too. more: some were not carried before.
+// easeTheWayBack finds passages that lose nothing but could not be converted back without carrying something: the old session would come
+// back with origins in it. Such passages carry their origin, too. more reports whether some of them were not carried before.
 func (v *conversion) easeTheWayBack(sess side) (more bool, err error) {
 	from, ok := dialect.AsComposer(v.src.dialect)
 	switch {
@@ -314,8 +314,8 @@ func (v *conversion) mayCarryMore() bool {
 	return false
 }
 
-// sourceHeader is the source's header in the current version, nil if it is in an entry. Of a document that holds the entries
-// it is the rest.
+// sourceHeader returns the source's header in the current version, nil if it is in an entry. If a document contains the entries, the header
+// is the rest of the document.
 func (v *conversion) sourceHeader() ([]byte, error) {
 	h := v.src.tree.Header()
 	if h.InEntry || h.Raw == nil {
@@ -338,7 +338,7 @@ func (v *conversion) sourceHeader() ([]byte, error) {
 	return raw, err
 }
 
-// present drops the records that are nil.
+// present returns the records that are not nil.
 func present(records ...[]byte) [][]byte {
 	return slices.DeleteFunc(records, func(r []byte) bool { return r == nil })
 }

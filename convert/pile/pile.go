@@ -1,4 +1,5 @@
-// Package pile keeps the records of a conversion while it needs them, and reads them as a log before there is one. It knows no conversion.
+// Package pile keeps the records of a conversion while they are needed, and reads them as a log before there is one. It does not depend on
+// package convert.
 package pile
 
 import (
@@ -11,14 +12,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Pile keeps records while a conversion needs them. A session may be larger than the memory, so they are in a temporary file
-// if they are many. Every record ends with a newline, as in a log. Pile implements session.Source.
+// Pile keeps records while a conversion needs them. A session may be larger than the memory, so many records are kept in a temporary file.
+// Every record ends with a newline, as in a log. Pile implements session.Source.
 type Pile struct {
 	bytes spill.Bytes
 	err   error // the first of Put; every read returns it
 }
 
-// Put adds a record. An error is returned by every later read, and every record is read before a conversion ends.
+// Put adds a record. Every later read returns an error of Put, and every record is read before a conversion ends.
 func (p *Pile) Put(record []byte) session.Span {
 	at := session.Span{Offset: p.bytes.Size(), Length: int64(len(record))}
 	for _, b := range [][]byte{record, {'\n'}} {
@@ -29,7 +30,7 @@ func (p *Pile) Put(record []byte) session.Span {
 	return at
 }
 
-// Err is the first error of Put.
+// Err returns the first error of Put.
 func (p *Pile) Err() error { return p.err }
 
 // Bytes implements session.Source.
@@ -56,10 +57,10 @@ func (p *Pile) All(list []session.Span) ([][]byte, error) {
 	return records, nil
 }
 
-// Close gives the records up.
+// Close releases the records and the temporary file.
 func (p *Pile) Close() error { return p.bytes.Close() }
 
-// Sheet is a log that is in no backend yet.
+// Sheet is a log that is not in a backend yet.
 type Sheet struct {
 	Pile
 	Records []session.Span

@@ -5,6 +5,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
 )
 
 // answeredLog makes a log of Operator: a prompt, an answer with an empty thought and two calls, and what follows.
@@ -137,5 +141,37 @@ func TestConvertAnswered(t *testing.T) {
 			}
 			w.Must(there.Close())
 		}
+	}
+}
+
+// A session ends with a call without a result and is continued in another agent. Converted back, the call has a result before what was
+// added: the records that came back have none, and no provider accepts that. If these records say something after the call, a result would
+// come too late.
+func TestConvertOpenGoesOnElsewhere(t *testing.T) {
+	t.Parallel()
+	const asked, missing, added = "user: How deep?\nassistant: c1()\n", "tool: c1=[no result: the tool did not finish]\n", "user: And wide?\n"
+	branch := strings.Replace(answeredLog(answeredMessage("tool", "", "2 m"), answeredMessage("user", "How cold?")), `"e4","timestamp":1772460004.5,"parent_id":"e3"`, `"e4","timestamp":1772460004.5,"parent_id":"e2"`, 1)
+	t.Run("at the end", func(t *testing.T) { t.Parallel(); convertContinued(t, answeredLog(), asked+missing+added, true) })
+	t.Run("before a prompt", func(t *testing.T) { t.Parallel(); convertContinued(t, branch, asked+"user: How cold?\n"+added, false) })
+}
+
+// convertContinued converts a session of Operator to other agents, adds a prompt, and converts it back.
+func convertContinued(t *testing.T, log, want string, accepted bool) {
+	w, folder := inMemory(t)
+	path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl", log)
+	for _, name := range []string{"omp18", "pi", "wave"} {
+		there := crossed(w, path, w.Format("operator"), w.Format(name), folder())
+		_, err := there.AppendText(t.Context(), session.RoleUser, "And wide?")
+		w.Must(err)
+		w.Must(there.Close())
+		back, _, err := convert.File(t.Context(), w.Store, there.Path(), convert.Options{To: w.Format("operator"), Dir: folder(), Write: w.Write(store.WriteOptions{})})
+		w.Must(err)
+		if accepted {
+			sendable(w, back, name)
+		}
+		if got := texts(w, back); got != want {
+			t.Errorf("from %s it sends\n%swant\n%s", name, got, want)
+		}
+		w.Must(back.Close())
 	}
 }

@@ -312,8 +312,9 @@ func (c *crossing) began(header time.Time) time.Time {
 	return header
 }
 
-// learn notes the model and the names of tools of an entry that is restored: later entries may need them.
-func (c *crossing) learn(e session.Entry) {
+// learn notes the model, the names of tools and the calls of an entry that is restored as the given records: later entries may need them.
+// A result that a conversion made is not in these records, so its call still waits for one.
+func (c *crossing) learn(e session.Entry, records []session.Span) {
 	body, err := e.Body()
 	if err != nil {
 		return // it names neither
@@ -325,9 +326,14 @@ func (c *crossing) learn(e session.Entry) {
 	case session.Message:
 		parts := c.parts(b.JSON)
 		c.noteTools(e, b.Role, parts)
-		_, results := dialect.Results(parts)
+		others, results := dialect.Results(parts)
 		for _, r := range results {
-			c.take(e, r.CallID)
+			if !c.made(r, records) {
+				c.take(e, r.CallID)
+			}
+		}
+		if _, sent := c.sent(b.Role, b.JSON); sent != nil && dialect.Speaks(dialect.Prose(others)) && c.after[e.Index].calls.at != e.Index {
+			c.after[e.Index].calls = openCalls{} // a result after it would not be right behind its call
 		}
 	}
 }

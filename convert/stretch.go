@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -158,12 +160,20 @@ func (c *crossing) restore(o *foundOrigin) {
 	for i := o.first; i <= o.last; i++ {
 		id := c.tree.At(i).ID
 		c.first[id], c.last[id] = o.Head, o.Tip
-		c.learn(c.tree.At(i))
+		c.learn(c.tree.At(i), p.records)
 		c.done[i] = true
 		p.entries = append(p.entries, i)
 	}
 	c.tip = o.Tip
 	c.settle(p)
+}
+
+// made reports whether a conversion made a result, see missingResult, and the restored records do not contain it.
+func (c *crossing) made(r session.ToolResult, restored []session.Span) bool {
+	return dialect.TextOf(r.Parts) == noResult && !slices.ContainsFunc(restored, func(at session.Span) bool {
+		raw, err := c.pile.Bytes(at)
+		return err == nil && bytes.Contains(raw, []byte(noResult)) // reading it again reports an error
+	})
 }
 
 // copies returns restored records for the new session. If each record names its session, copies are made that name the new one.

@@ -123,21 +123,10 @@ func (c *crossing) answerOpen(e session.Entry, message []byte, m dialect.NewMess
 	return []dialect.NewMessage{m, made}, nil
 }
 
-// callsIn returns the ids of the calls in a message.
-func callsIn(parts []session.Part) map[string]bool {
-	calls := map[string]bool{}
-	for _, p := range parts {
-		if call, ok := p.(session.ToolCall); ok {
-			calls[call.ID] = true
-		}
-	}
-	return calls
-}
-
 // openIn returns the calls of a message that no result answers, neither in the message nor on any converted branch after it. The search
 // stops at entries with other calls, so that no entry is visited for two messages.
 func (c *crossing) openIn(e session.Entry, parts []session.Part) (open map[string]bool, err error) {
-	open = callsIn(parts)
+	open = dialect.CallsIn(parts)
 	_, results := dialect.Results(parts)
 	for _, r := range results {
 		delete(open, r.CallID)

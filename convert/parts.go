@@ -89,7 +89,7 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 // whatever came after it: a program that leaves out failed answers would send results without calls.
 func (c *crossing) answered(e session.Entry, parts []session.Part) bool {
 	open, err := c.openIn(e, parts)
-	return err == nil && len(open) < len(callsIn(parts)) // answerOpen tells the error
+	return err == nil && len(open) < len(dialect.CallsIn(parts)) // answerOpen tells the error
 }
 
 // accepted returns the parts that a provider accepts: no empty texts, no call without an id, no result without its call, and no second

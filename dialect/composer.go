@@ -113,6 +113,19 @@ func Results(parts []session.Part) (others []session.Part, results []session.Too
 	return others, results
 }
 
+// CallsIn returns the ids of the tool calls among parts; nil if there are none.
+func CallsIn(parts []session.Part) (ids map[string]bool) {
+	for _, p := range parts {
+		if call, ok := p.(session.ToolCall); ok {
+			if ids == nil {
+				ids = map[string]bool{}
+			}
+			ids[call.ID] = true
+		}
+	}
+	return ids
+}
+
 // Prose reduces parts to texts and images, for messages that can hold nothing else: a tool call becomes a text.
 // Opaque parts have no text that a model could use and are left out; a conversion keeps them with the record.
 func Prose(parts []session.Part) []session.Part {

@@ -197,7 +197,7 @@ func messageParts(list []session.Part, v *[8][]byte, repeats echo, s *session.Sk
 			list = append(list, said...)
 		}
 	}
-	known := callsIn(list)
+	known := dialect.CallsIn(list)
 	for call := range rawjson.Elements(v[2]) {
 		id := rawjson.Str(call, "id")
 		if repeats&echoCalls == 0 && !known[id] {
@@ -223,19 +223,6 @@ func hasThinking(list []session.Part) bool {
 		}
 	}
 	return false
-}
-
-// callsIn gives the ids of the calls among parts; nil if there are none.
-func callsIn(list []session.Part) (ids map[string]bool) {
-	for _, p := range list {
-		if c, ok := p.(session.ToolCall); ok {
-			if ids == nil {
-				ids = map[string]bool{}
-			}
-			ids[c.ID] = true
-		}
-	}
-	return ids
 }
 
 // resultIn gives the result beside a call, as one part. The session of a sub-agent is named beside it.

@@ -164,7 +164,7 @@ func Unlinked(parts []session.Part) []session.Part {
 	return out
 }
 
-// Arguments gives the arguments of a call as an object, for agents that accept nothing else. Any other value becomes its member "input".
+// Arguments returns the arguments of a call as an object, for agents that accept nothing else. Any other value becomes its member "input".
 func Arguments(value session.Raw) []byte {
 	args := rawjson.Compact(value)
 	if rawjson.IsObject(args) {
@@ -177,7 +177,8 @@ func Arguments(value session.Raw) []byte {
 	return w.End()
 }
 
-// AnyArguments gives the arguments of a call as an object, which every provider wants. Some calls have a text instead, or what is not JSON.
+// AnyArguments returns the arguments of a call as an object, which every provider wants. Some calls have a text instead, or what is not
+// JSON.
 func AnyArguments(value session.Raw) session.Raw {
 	if len(value) > 0 && !rawjson.Valid(value) {
 		value = rawjson.Quote(string(value))
@@ -308,7 +309,7 @@ func ComposeTurn(m NewMessage, name string, said, answer func(parts []session.Pa
 	return ComposeEach(m, name, func(_ string, parts []session.Part) []byte { return said(parts) }, answer)
 }
 
-// StopWord gives an agent's word for why an answer ended. If m does not say why, the word follows from the content.
+// StopWord returns an agent's word for why an answer ended. If m does not say why, the word follows from the content.
 func StopWord(m NewMessage, words map[Stop]string) string {
 	if word := words[m.Stop]; word != "" {
 		return word
@@ -373,7 +374,7 @@ type ComposingDialect struct {
 	Composer
 }
 
-// AsComposer gives d as a ComposingDialect; ok is false if no session can be converted to it.
+// AsComposer returns d as a ComposingDialect; ok is false if no session can be converted to it.
 func AsComposer(d Dialect) (c ComposingDialect, ok bool) {
 	if c.WritingDialect, ok = AsWriter(d); ok {
 		c.Composer, ok = d.(Composer)

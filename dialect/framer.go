@@ -33,7 +33,7 @@ type Framed struct {
 	After  [][]byte
 }
 
-// Records gives all records in order.
+// Records returns all records in order.
 func (f Framed) Records() [][]byte {
 	list := make([][]byte, 0, len(f.Before)+1+len(f.After))
 	list = append(list, f.Before...)

@@ -81,7 +81,7 @@ func (h *Headed) Finish() error {
 	return nil
 }
 
-// FirstObject gives the first whole JSON object that a log begins with, for Detect; nil if there is none.
+// FirstObject returns the first whole JSON object that a log begins with, for Detect; nil if there is none.
 func FirstObject(first []Record) []byte {
 	for _, r := range first {
 		data := TrimBOM(r.Data)

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// UUID gives a member of a record that is a UUID; "" for any other string, which two sessions may have in common by chance.
+// UUID returns a member of a record that is a UUID; "" for any other string, which two sessions may have in common by chance.
 func UUID(record []byte, member string) string {
 	const length = 36
 	if id := rawjson.Str(record, member); len(id) == length && id[8] == '-' && id[23] == '-' {

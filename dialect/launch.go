@@ -59,7 +59,7 @@ func (s Launched) Placed(program string, l Layout, variable bool) error {
 	return fmt.Errorf("resuming it in %s is %w: the program looks for sessions in its own folder only", program, ErrUnsupported)
 }
 
-// Variable gives the environment variable that a program needs to find a session, unless the session lies where the program would
+// Variable returns the environment variable that a program needs to find a session, unless the session lies where the program would
 // look first. Its value is the folder that holds the place.
 func (s Launched) Variable(l Layout, name string) []string {
 	if roots := l.Roots(s.Env); len(roots) > 0 && roots[0] == s.Root {

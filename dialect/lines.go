@@ -48,7 +48,7 @@ func DecodeLog(dec Decoder, log []byte) error {
 	return dec.Finish()
 }
 
-// recordsOf gives the records of a log in memory.
+// recordsOf returns the records of a log in memory.
 func recordsOf(log []byte) iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		line, offset := 0, int64(0)
@@ -251,7 +251,7 @@ func Shorten(b []byte) string {
 	return string(b)
 }
 
-// Spelled gives the beginning of a value for a message about it; "missing" if there is none.
+// Spelled returns the beginning of a value for a message about it; "missing" if there is none.
 func Spelled(value []byte) string {
 	if value == nil {
 		return "missing"

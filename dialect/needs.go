@@ -62,7 +62,7 @@ type Supplies struct {
 	Log func(Need) (OtherLog, error)
 }
 
-// Meet gives a decoder whose needs are met, or dec itself if it is not a Needer. Each Need of a log is met once. If the decoder
+// Meet returns a decoder whose needs are met, or dec itself if it is not a Needer. Each Need of a log is met once. If the decoder
 // asks for it again, it gets an error, so that forks that name each other end.
 func (s Supplies) Meet(dec Decoder) Decoder {
 	n, ok := dec.(Needer)

@@ -63,7 +63,7 @@ func (o *Object) Raw(key string, value []byte) error {
 	return nil
 }
 
-// End gives the object.
+// End returns the object.
 //
 //go:noinline // its copies took 45 KB
 func (o Object) End() []byte {

@@ -179,7 +179,7 @@ func IsSlot(d Dialect, line []byte) bool {
 	return ok && s.IsSlot(TrimBOM(line))
 }
 
-// Opening gives the records that a new session begins with: a title slot and the header, if the format has them.
+// Opening returns the records that a new session begins with: a title slot and the header, if the format has them.
 func Opening(w WritingDialect, n NewSession) (records [][]byte, err error) {
 	if s, ok := w.Dialect.(Slotted); ok {
 		if slot := s.NewSlot(n); slot != nil {

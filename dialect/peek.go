@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// NewSummary gives an empty Summary. Messages are counted only if the whole log is at hand.
+// NewSummary returns an empty Summary. Messages are counted only if the whole log is at hand.
 func NewSummary(whole bool) Summary {
 	if whole {
 		return Summary{}
@@ -29,7 +29,7 @@ const (
 	LineCut           // the line goes on after the bytes at hand
 )
 
-// PeekLines gives the lines of one end of a log. If the bytes do not begin at the start of the log, the first line is
+// PeekLines returns the lines of one end of a log. If the bytes do not begin at the start of the log, the first line is
 // left out. The last line is cut, unless it ends with a newline or toEnd is set.
 func PeekLines(b []byte, fromStart, toEnd bool) iter.Seq2[[]byte, LineEnd] {
 	return func(yield func([]byte, LineEnd) bool) {
@@ -180,7 +180,7 @@ func (s *Summary) Recount(d Dialect, log []byte) {
 // PromptMost limits how many bytes of the first prompt a list reads.
 const PromptMost = 600
 
-// Beginning gives the text of a JSON string that may be cut off: at most PromptMost bytes of it.
+// Beginning returns the text of a JSON string that may be cut off: at most PromptMost bytes of it.
 func Beginning(s []byte) string {
 	if end, err := rawjson.Skip(s[:min(len(s), PromptMost)], 0); err == nil {
 		s = s[:end-1]
@@ -199,7 +199,7 @@ func Beginning(s []byte) string {
 	return ""
 }
 
-// wholeRunes gives a text without a last character that is cut in two.
+// wholeRunes returns a text without a last character that is cut in two.
 func wholeRunes(s []byte) string {
 	for k := 1; k <= utf8.UTFMax && k <= len(s); k++ {
 		if utf8.RuneStart(s[len(s)-k]) {
@@ -247,7 +247,7 @@ func Unquote(value []byte) (string, bool) {
 // texts are pooled: a list looks at thousands of logs.
 var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
 
-// GetText gives a Text for a short use; PutText takes it back.
+// GetText returns a Text for a short use; PutText takes it back.
 func GetText() *rawjson.Text { return texts.Get().(*rawjson.Text) }
 
 // PutText takes back a Text of GetText and clears its line.

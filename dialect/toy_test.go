@@ -198,7 +198,7 @@ func toyTree(t *testing.T, codec session.EntryCodec, files map[string]string, li
 	return b.Finish()
 }
 
-// seen gives the messages of the context at the leaf, and the entries that they come from.
+// seen returns the messages of the context at the leaf, and the entries that they come from.
 func seen(t *testing.T, tree *session.Tree) (messages, entries string) {
 	t.Helper()
 	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})

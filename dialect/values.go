@@ -37,7 +37,7 @@ func Number(value []byte) float64 {
 	return f
 }
 
-// TextParts gives a text as parts: none if it is empty.
+// TextParts returns a text as parts: none if it is empty.
 func TextParts(s string) []session.Part {
 	if s == "" {
 		return nil
@@ -82,7 +82,7 @@ func ProviderOf(model string) string {
 	return ""
 }
 
-// BlockIDs gives the ids of the blocks of type typ in a member of a message.
+// BlockIDs returns the ids of the blocks of type typ in a member of a message.
 func BlockIDs(m []byte, member, typ string) (ids []string) {
 	for block := range rawjson.Elements(rawjson.Get(m, member)) {
 		if rawjson.Str(block, "type") == typ {

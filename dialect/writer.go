@@ -152,7 +152,7 @@ type WritingDialect struct {
 	Writer
 }
 
-// AsWriter gives d as a WritingDialect; ok is false if d cannot write.
+// AsWriter returns d as a WritingDialect; ok is false if d cannot write.
 func AsWriter(d Dialect) (w WritingDialect, ok bool) {
 	w.Dialect = d
 	w.Writer, ok = d.(Writer)

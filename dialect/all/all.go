@@ -17,7 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/wave"
 )
 
-// Dialects gives every dialect. The first value of a family is the default for its logs; the first of all is the default for
+// Dialects returns every dialect. The first value of a family is the default for its logs; the first of all is the default for
 // new sessions. The order decides which dialect claims a log, so it is a list and not a registry.
 func Dialects() []dialect.Dialect {
 	return []dialect.Dialect{

@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Message gives a message of a role with a content, which is JSON.
+// Message returns a message of a role with a content, which is JSON.
 func Message(role string, content []byte) []byte {
 	var w dialect.Object
 	w.Str("role", role)
@@ -24,7 +24,7 @@ func Message(role string, content []byte) []byte {
 	return w.End()
 }
 
-// Text gives a part that is a text.
+// Text returns a part that is a text.
 func Text(text string) []byte {
 	var w dialect.Object
 	w.Str("type", "text")
@@ -32,7 +32,7 @@ func Text(text string) []byte {
 	return w.End()
 }
 
-// Image gives a part that is a picture.
+// Image returns a part that is a picture.
 func Image(url, mime string) []byte {
 	var w, u dialect.Object
 	w.Str("type", "image_url")
@@ -42,7 +42,7 @@ func Image(url, mime string) []byte {
 	return w.End()
 }
 
-// Content gives parts as a content: a single text is a string.
+// Content returns parts as a content: a single text is a string.
 func Content(list [][]byte) []byte {
 	if len(list) == 1 {
 		if text := rawjson.Get(list[0], "text"); text != nil {
@@ -52,7 +52,7 @@ func Content(list [][]byte) []byte {
 	return dialect.Array(list)
 }
 
-// Call gives a call of a tool. Arguments are JSON; null stands for none.
+// Call returns a call of a tool. Arguments are JSON; null stands for none.
 func Call(id, name string, arguments []byte) []byte {
 	if rawjson.IsNull(arguments) {
 		arguments = []byte("{}")
@@ -72,7 +72,7 @@ type Answer struct {
 	Calls          [][]byte
 }
 
-// End gives the message.
+// End returns the message.
 func (a *Answer) End() []byte {
 	var w dialect.Object
 	w.Str("role", "assistant")
@@ -93,7 +93,7 @@ type Result struct {
 	Session string
 }
 
-// Message gives the message of a result.
+// Message returns the message of a result.
 func (r Result) Message() []byte {
 	var w dialect.Object
 	w.Str("role", "tool")
@@ -115,7 +115,7 @@ func (*Wire) Role(m []byte) session.Role {
 	return dialect.RoleOf([]byte(rawjson.Str(m, "role")), "tool")
 }
 
-// LLM gives the message without the members that are not sent.
+// LLM returns the message without the members that are not sent.
 func (*Wire) LLM(m []byte) ([]byte, error) {
 	return rawjson.Delete(rawjson.Delete(m, "is_error"), "session"), nil
 }
@@ -128,7 +128,7 @@ func (*Wire) Edit(m, content []byte) ([]byte, error) {
 	return rawjson.Set(m, "content", content), nil
 }
 
-// ToolCalls gives the ids of the calls in a message.
+// ToolCalls returns the ids of the calls in a message.
 func (*Wire) ToolCalls(m []byte) (list []string) {
 	for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
 		list = append(list, rawjson.Str(call, "id"))
@@ -136,7 +136,7 @@ func (*Wire) ToolCalls(m []byte) (list []string) {
 	return list
 }
 
-// ToolResults gives the id of the call that a message answers.
+// ToolResults returns the id of the call that a message answers.
 func (*Wire) ToolResults(m []byte) []string {
 	if id := rawjson.Str(m, "tool_call_id"); id != "" {
 		return []string{id}
@@ -172,7 +172,7 @@ func (*Wire) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	return rawjson.Delete(m, "tool_calls"), nil
 }
 
-// Parts gives what is inside a message in neutral form.
+// Parts returns what is inside a message in neutral form.
 func Parts(m []byte) []session.Part {
 	if rawjson.Str(m, "role") == "tool" {
 		return []session.Part{session.ToolResult{
@@ -196,7 +196,7 @@ func Parts(m []byte) []session.Part {
 	return parts
 }
 
-// contentParts gives the parts of a content.
+// contentParts returns the parts of a content.
 func contentParts(content []byte) (parts []session.Part) {
 	if s, ok := rawjson.Unquote(content); ok {
 		return dialect.TextParts(s)

@@ -184,7 +184,7 @@ func (c *completion) note(record []byte) {
 	}
 }
 
-// inLog gives the entry of the log above a line of the same write, and any other id unchanged.
+// inLog returns the entry of the log above a line of the same write, and any other id unchanged.
 func (c *completion) inLog(id string) string {
 	if above, ok := c.below[id]; ok {
 		return above
@@ -192,7 +192,7 @@ func (c *completion) inLog(id string) string {
 	return id
 }
 
-// call gives the uuid of the line with a call, and the id of the prompt that it belongs to. It looks back from the end of
+// call returns the uuid of the line with a call, and the id of the prompt that it belongs to. It looks back from the end of
 // the log to that prompt, and only at lines of answers on the branch of after.
 func (c *completion) call(id, after string) (uuid, prompt []byte) {
 	uuid = c.calls[id]

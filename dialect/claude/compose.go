@@ -83,8 +83,8 @@ func answer(m dialect.NewMessage, parts []session.Part) []byte {
 	return w.End()
 }
 
-// Content gives parts as content blocks.
+// Content returns parts as content blocks.
 func (d *Dialect) Content(parts []session.Part) []byte { return blocks.List(parts) }
 
-// CallID gives an id in the form that Anthropic uses.
+// CallID returns an id in the form that Anthropic uses.
 func (d *Dialect) CallID(id string) string { return dialect.PrefixedCallID("toolu_", id) }

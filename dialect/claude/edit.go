@@ -65,7 +65,7 @@ func (d *Dialect) Adopt(record, given []byte) []byte {
 	return record
 }
 
-// adoptMessage gives the message of the caller with the members that Record added; nil if the line has no message.
+// adoptMessage returns the message of the caller with the members that Record added; nil if the line has no message.
 func adoptMessage(record, given []byte) []byte {
 	if record == nil || !rawjson.IsObject(given) {
 		return nil
@@ -96,7 +96,7 @@ func source(parent string, id []byte) []byte {
 	return w.End()
 }
 
-// Copy gives a line for a copy of its session: with the new session id, and with the new working directory if that
+// Copy returns a line for a copy of its session: with the new session id, and with the new working directory if that
 // differs.
 func (d *Dialect) Copy(record []byte, from session.Header, to dialect.NewSession) []byte {
 	if rawjson.Get(record, "sessionId") != nil || rawjson.Get(record, "uuid") != nil {

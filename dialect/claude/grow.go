@@ -22,7 +22,7 @@ func (r *reader) note(s *shape, leaf int32) {
 	}
 }
 
-// grown gives the leaf of a log that has grown at its end in the ordinary way: the parent of each new entry of the conversation is
+// grown returns the leaf of a log that has grown at its end in the ordinary way: the parent of each new entry of the conversation is
 // the leaf before it or another entry of the log, and nothing names another leaf. Otherwise ok is false.
 func (r *reader) grown(t *session.Tree) (leaf int32, ok bool) {
 	e := r.tip

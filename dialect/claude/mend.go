@@ -63,7 +63,7 @@ func (m *mender) group() {
 	}
 }
 
-// above gives the parent of an entry, or its new parent if it has one.
+// above returns the parent of an entry, or its new parent if it has one.
 func (m *mender) above(i int32) int32 {
 	if to, ok := m.linked[i]; ok {
 		return to
@@ -88,7 +88,7 @@ func (m *mender) descends(i, top int32) bool {
 	return true
 }
 
-// wholeOf gives the representative of the set of an entry.
+// wholeOf returns the representative of the set of an entry.
 func (m *mender) wholeOf(i int32) int32 {
 	for m.whole[i] != i {
 		m.whole[i] = m.whole[m.whole[i]]

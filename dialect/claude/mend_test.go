@@ -111,7 +111,7 @@ func TestRepair(t *testing.T) {
 
 func lines(list ...string) string { return strings.Join(list, "\n") + "\n" }
 
-// kinds gives the problems that check reports for a log.
+// kinds returns the problems that check reports for a log.
 func (h *home) kinds(path string) (kinds []session.ProblemKind) {
 	h.Helper()
 	s, err := h.Open(h.Context(), path, treeline.OpenOptions{})

@@ -172,7 +172,7 @@ func (s *shape) ends() bool {
 // anew reports whether the last-prompt line makes the conversation start afresh. last is the last entry.
 func (s *shape) anew(last int32) bool { return s.r.prompt.anew && last < s.r.prompt.at }
 
-// named gives the entry that the last last-prompt line makes the leaf, or -1. leaf is the leaf without that line.
+// named returns the entry that the last last-prompt line makes the leaf, or -1. leaf is the leaf without that line.
 func (s *shape) named(leaf int32) int32 {
 	p := s.r.prompt
 	if !p.set {

@@ -171,7 +171,7 @@ func plural(n int, word string) string {
 // speaks reports whether the program has an entry and it is a message.
 func (s *shape) speaks(i int32) bool { return s.live(i) && s.marks[i].flags&(isUser|isAssistant) != 0 }
 
-// below gives a function that reports whether an entry is a descendant of top.
+// below returns a function that reports whether an entry is a descendant of top.
 func (o *omissions) below(top int32) func(int32) bool {
 	in := make([]bool, len(o.marks))
 	for stack := []int32{top}; len(stack) > 0; {
@@ -220,7 +220,7 @@ func (o *omissions) rehangs() {
 	}
 }
 
-// unread gives the nearest ancestor that is a message which the program does not have, or -1. Such a message stands before the last
+// unread returns the nearest ancestor that is a message which the program does not have, or -1. Such a message stands before the last
 // compaction of a large file, or after another record on its line.
 func (o *omissions) unread(child int32) int32 {
 	id := o.t.At(int(child)).Parent
@@ -240,7 +240,7 @@ func (o *omissions) unread(child int32) int32 {
 	return -1
 }
 
-// right gives the entry that an entry with a missing parent follows, or -1: the nearest ancestor that the program has or, if
+// right returns the entry that an entry with a missing parent follows, or -1: the nearest ancestor that the program has or, if
 // the log lacks the parent, too, the entry before it in the log. lost reports whether the log has the parent.
 func (o *omissions) right(child int32) (at int32, lost bool) {
 	id := o.t.At(int(child)).Parent

@@ -59,7 +59,7 @@ func usage(value []byte) *session.Usage {
 	return &u
 }
 
-// contentParts gives the parts of a content, which is a text or a list of blocks.
+// contentParts returns the parts of a content, which is a text or a list of blocks.
 func contentParts(content []byte) []session.Part { return addParts(nil, content, nil, false) }
 
 // addParts adds the parts of a content. s decodes texts. In the content of a result, results are ignored: nested results would be

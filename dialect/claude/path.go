@@ -27,7 +27,7 @@ func (r *reader) Path(t *session.Tree, to int) []int {
 	return out
 }
 
-// shapeOf gives the tree as the program sees it when it continues from an entry. If the program does not load the entry, shapeOf gives
+// shapeOf returns the tree as the program sees it when it continues from an entry. If the program does not load the entry, shapeOf gives
 // the tree without anything left out.
 func (r *reader) shapeOf(t *session.Tree, to int) *shape {
 	s := r.shape
@@ -40,7 +40,7 @@ func (r *reader) shapeOf(t *session.Tree, to int) *shape {
 	return s
 }
 
-// aside gives the path to a line that is not part of the conversation: its parents as the log has them.
+// aside returns the path to a line that is not part of the conversation: its parents as the log has them.
 func aside(t *session.Tree, to int) []int {
 	path, seen := []int{to}, map[int]bool{to: true}
 	for e := t.At(to); e.Parent != ""; {
@@ -59,7 +59,7 @@ func aside(t *session.Tree, to int) []int {
 // gap is an entry on a path whose parent is missing, and the entry that stands in for the parent, or root.
 type gap struct{ child, to int32 }
 
-// walk gives the path from a root to an entry, with bridges over its gaps.
+// walk returns the path from a root to an entry, with bridges over its gaps.
 func (s *shape) walk(to int32) (path []int32, gaps []gap) {
 	on := make([]bool, len(s.marks))
 	b := bridges{shape: s, on: on}
@@ -107,7 +107,7 @@ func (b *bridges) begin(i int32) (at int64, ok bool) {
 	return at, true
 }
 
-// from gives the entry to which a bridge from i leads, or root. No bridge leads from an entry of a sub-agent.
+// from returns the entry to which a bridge from i leads, or root. No bridge leads from an entry of a sub-agent.
 func (b *bridges) from(i int32) int32 {
 	at, ok := b.begin(i)
 	if !ok {
@@ -123,7 +123,7 @@ func (b *bridges) from(i int32) int32 {
 	return root
 }
 
-// nearest gives the entry to which a bridge from i leads, or root, if only i is on the path.
+// nearest returns the entry to which a bridge from i leads, or root, if only i is on the path.
 func (b *bridges) nearest(i int32) int32 {
 	at, ok := b.begin(i)
 	if !ok {
@@ -139,12 +139,12 @@ func (b *bridges) nearest(i int32) int32 {
 	return root
 }
 
-// until gives the last group that is not later than a time, or -1.
+// until returns the last group that is not later than a time, or -1.
 func (b *bridges) until(at int64) int {
 	return sort.Search(len(b.groups), func(k int) bool { return b.groups[k].at > at }) - 1
 }
 
-// usable gives the last group up to g that is not used up, or -1.
+// usable returns the last group up to g that is not used up, or -1.
 func (b *bridges) usable(g int) int {
 	end := g
 	for end >= 0 && b.groups[end].from == b.groups[end].to {
@@ -275,7 +275,7 @@ func (s *shape) isNote(i int32) bool {
 	return err == nil && rawjson.Truthy(rawjson.Get(raw, "isMeta"))
 }
 
-// strays gives the results beside the path that are not descendants of the answer with their call, by the last answer on the path
+// strays returns the results beside the path that are not descendants of the answer with their call, by the last answer on the path
 // that has the call. A result before that answer belongs to an earlier call with the same id. taken are the results that are children
 // of another answer.
 func (s *shape) strays(path []int32, at map[int32]int32, on []bool) (strays map[int32][]int32, taken map[int32]bool) {
@@ -316,7 +316,7 @@ func (s *shape) strays(path []int32, at map[int32]int32, on []bool) (strays map[
 	return strays, taken
 }
 
-// ids gives the calls and the results of an entry, by call id; none if it cannot be read, which reading its message reports.
+// ids returns the calls and the results of an entry, by call id; none if it cannot be read, which reading its message reports.
 func (s *shape) ids(i int32) (calls, results []string) {
 	e := s.t.At(int(i))
 	raw, err := e.Raw()

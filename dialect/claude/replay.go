@@ -32,7 +32,7 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// turns gives the messages that the program sends, and the blocks that it drops.
+// turns returns the messages that the program sends, and the blocks that it drops.
 func (r *reader) turns(p session.Path) ([]*request.Turn, []request.Drop, error) {
 	begin := 0
 	for k := p.Len() - 1; k >= 0 && begin == 0; k-- {
@@ -62,7 +62,7 @@ func (r *reader) turns(p session.Path) ([]*request.Turn, []request.Drop, error) 
 	return turns, dropped, nil
 }
 
-// lastModel gives the model of the last answer before a place on a path.
+// lastModel returns the model of the last answer before a place on a path.
 func lastModel(p session.Path, end int) (string, error) {
 	for k := end - 1; k >= 0; k-- {
 		e := p.At(k)
@@ -99,7 +99,7 @@ func (r *reader) refuses(p session.Path) (bool, error) {
 	return false, nil
 }
 
-// end gives the entry to which a path was asked for. That is the leaf if it is on the path, otherwise the last entry. Other lines of
+// end returns the entry to which a path was asked for. That is the leaf if it is on the path, otherwise the last entry. Other lines of
 // the leaf's answer may follow the leaf on the path.
 func (r *reader) end(p session.Path) (session.Entry, bool) {
 	n := p.Len()

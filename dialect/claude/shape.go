@@ -103,7 +103,7 @@ func (s *shape) current(i int) bool {
 // live reports whether the program has the entry.
 func (s *shape) live(i int32) bool { return !s.dead[i] && s.marks[i].flags&isEntry != 0 }
 
-// find gives the position of an entry that the program has, or missing.
+// find returns the position of an entry that the program has, or missing.
 func (s *shape) find(id session.EntryID) int32 {
 	if e, ok := s.t.Lookup(id); ok && s.live(int32(e.Index)) {
 		return int32(e.Index)
@@ -111,7 +111,7 @@ func (s *shape) find(id session.EntryID) int32 {
 	return missing
 }
 
-// above gives the parent of an entry as the log has it, skipping progress lines.
+// above returns the parent of an entry as the log has it, skipping progress lines.
 func (s *shape) above(i int) int32 {
 	at := s.end(i)
 	if at >= 0 && s.dead[at] {
@@ -120,7 +120,7 @@ func (s *shape) above(i int) int32 {
 	return at
 }
 
-// end gives the first line above an entry that is not a progress line, even one that the program does not have. It notes
+// end returns the first line above an entry that is not a progress line, even one that the program does not have. It notes
 // where each progress line leads, so that long chains are walked only once.
 func (s *shape) end(i int) int32 {
 	at, trail := int32(s.t.Above(i)), []int32(nil)
@@ -139,7 +139,7 @@ func (s *shape) end(i int) int32 {
 	return at
 }
 
-// up gives the entry or progress line that a line names as its parent.
+// up returns the entry or progress line that a line names as its parent.
 func (s *shape) up(i int) int32 {
 	switch at := s.t.Above(i); {
 	case at == -1:
@@ -179,7 +179,7 @@ func (s *shape) keep() {
 	}
 }
 
-// chain gives the entries from head to tail, nil if tail is not below head.
+// chain returns the entries from head to tail, nil if tail is not below head.
 func (s *shape) chain(head, tail session.EntryID) []int32 {
 	var list []int32
 	at := s.find(tail)
@@ -251,7 +251,7 @@ func (s *shape) sort(written []int32) {
 	s.results = groupBy(of, place)
 }
 
-// places gives for each entry the position of the first line with its uuid: a line that is written again keeps its place.
+// places returns for each entry the position of the first line with its uuid: a line that is written again keeps its place.
 // It gives nil if no uuid occurs twice.
 func (s *shape) places() []int32 {
 	if !s.again && !s.blanks {
@@ -328,7 +328,7 @@ func groupBy(of, place []int32) (g groups) {
 	return groups{append(g.begin[1:], int32(len(g.list))), g.list}
 }
 
-// of gives the positions of an answer.
+// of returns the positions of an answer.
 func (g groups) of(answer int32) []int32 {
 	if answer < 0 || int(answer)+1 >= len(g.begin) {
 		return nil
@@ -336,7 +336,7 @@ func (g groups) of(answer int32) []int32 {
 	return g.list[g.begin[answer]:g.begin[answer+1]]
 }
 
-// lastEntry gives the last entry that has none of these flags, or -1.
+// lastEntry returns the last entry that has none of these flags, or -1.
 func (s *shape) lastEntry(without flags) int32 {
 	for i := int32(len(s.marks)) - 1; i >= 0; i-- {
 		if s.live(i) && s.marks[i].flags&without == 0 {
@@ -346,7 +346,7 @@ func (s *shape) lastEntry(without flags) int32 {
 	return -1
 }
 
-// latest gives the message with the greatest time, or -1.
+// latest returns the message with the greatest time, or -1.
 func (s *shape) latest() int32 {
 	best := int32(-1)
 	for i := range int32(len(s.marks)) {
@@ -358,7 +358,7 @@ func (s *shape) latest() int32 {
 	return best
 }
 
-// newest gives the entry with the greatest time among an entry and its descendants. Among those with the same time it is the last
+// newest returns the entry with the greatest time among an entry and its descendants. Among those with the same time it is the last
 // descendant in the file. If it is the anchor of kept messages, newest gives the last kept message.
 func (s *shape) newest(from int32) int32 {
 	best := from

@@ -147,7 +147,7 @@ func (h *home) sees(path string, want ...string) {
 	}
 }
 
-// heard gives the texts, calls and results that the model sees at the leaf.
+// heard returns the texts, calls and results that the model sees at the leaf.
 func heard(t *testing.T, tree *session.Tree) (list []string) {
 	t.Helper()
 	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})

@@ -44,7 +44,7 @@ func (d *Dialect) Habits() dialect.Habits {
 	}
 }
 
-// Header gives a line that the program ignores. The program's own sessions have no such line; without it, the working directory of
+// Header returns a line that the program ignores. The program's own sessions have no such line; without it, the working directory of
 // a session that has no message yet would be unknown.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if err := d.CheckID(n.ID); err != nil {
@@ -143,7 +143,7 @@ func (d *Dialect) Spread(n dialect.NewEntry, newID func() (session.EntryID, erro
 	return list, nil
 }
 
-// split gives a message as several, one for each block, where the program does so: for all blocks of an answer, and for tool
+// split returns a message as several, one for each block, where the program does so: for all blocks of an answer, and for tool
 // results with nothing else beside them.
 func split(m []byte, id session.EntryID) [][]byte {
 	content := rawjson.Get(m, "content")
@@ -196,7 +196,7 @@ func compactMetadata(b session.Compaction, n dialect.NewEntry) []byte {
 	return w.End()
 }
 
-// Record gives the line of a new entry, members in the order of the program. Frame corrects what depends on the log.
+// Record returns the line of a new entry, members in the order of the program. Frame corrects what depends on the log.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	switch b := n.Body.(type) {
 	case session.Message:

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Time gives the time of a record.
+// Time returns the time of a record.
 func (d *Dialect) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.Get(raw, "ts"))}
 }
@@ -84,7 +84,7 @@ func stop(reason string) string {
 	return reason
 }
 
-// userMessage gives the input of the run as a message.
+// userMessage returns the input of the run as a message.
 func userMessage(b *run.RunStart) []byte {
 	content := rawjson.Quote(b.Input.Text)
 	if b.Input.Parts != nil {
@@ -106,7 +106,7 @@ func errorText(b *run.RunError) string {
 	return b.Error.Name + ": " + b.Error.Message
 }
 
-// Replay gives the messages of the last request, which holds everything that was sent, and those of its response. Before
+// Replay returns the messages of the last request, which holds everything that was sent, and those of its response. Before
 // the first request, the context is only what the user said.
 func (d *Dialect) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
 	return func(yield func(session.ContextMessage, error) bool) {
@@ -152,7 +152,7 @@ func follows(request, entry []byte) bool {
 	return run.Late(sent, received) == len(sent)
 }
 
-// Messages gives what an entry contributes to a context: for a request everything that was sent, for a response what came back, for the
+// Messages returns what an entry contributes to a context: for a request everything that was sent, for a response what came back, for the
 // start of a run what the user said.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch run.Type(e.Type) {
@@ -168,7 +168,7 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return nil, nil
 }
 
-// messages gives the objects in a list.
+// messages returns the objects in a list.
 func messages(list []byte) [][]byte {
 	var out [][]byte
 	for m := range rawjson.Elements(list) {
@@ -179,7 +179,7 @@ func messages(list []byte) [][]byte {
 	return out
 }
 
-// Parts gives what is inside an entry in neutral form. Requests have no parts: their messages are in other entries,
+// Parts returns what is inside an entry in neutral form. Requests have no parts: their messages are in other entries,
 // and search would find each of them many times.
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	switch run.Type(e.Type) {

@@ -47,7 +47,7 @@ func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, Me
 // Rules are the default: Replay makes the context of a run.
 func (d *Dialect) Rules() session.Rules { return session.Rules{} }
 
-// Sessions gives the dialect of states, as the program keeps them or as the document describes them.
+// Sessions returns the dialect of states, as the program keeps them or as the document describes them.
 func (d *Dialect) Sessions() dialect.Dialect {
 	if d == Codelia {
 		return State
@@ -55,7 +55,7 @@ func (d *Dialect) Sessions() dialect.Dialect {
 	return StateDoc
 }
 
-// kindOf gives the kind and the role of the records of a type.
+// kindOf returns the kind and the role of the records of a type.
 func kindOf(typ []byte) (session.Kind, session.Role) {
 	switch run.Type(typ) {
 	case run.TypeRunStart:

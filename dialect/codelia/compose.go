@@ -97,7 +97,7 @@ func call(c session.ToolCall) []byte {
 	return rawjson.Set(o, "function", f)
 }
 
-// outputs gives a message for each tool result.
+// outputs returns a message for each tool result.
 func outputs(results []session.ToolResult) (list [][]byte) {
 	for _, r := range results {
 		m := rawjson.Set([]byte(`{"role":"tool"}`), "tool_call_id", rawjson.Quote(r.CallID))
@@ -111,7 +111,7 @@ func outputs(results []session.ToolResult) (list [][]byte) {
 	return list
 }
 
-// content gives a single text as a string, and anything else as parts.
+// content returns a single text as a string, and anything else as parts.
 func content(parts []session.Part) []byte {
 	switch {
 	case len(parts) == 0:
@@ -144,7 +144,7 @@ func picture(i session.Image) []byte {
 	return rawjson.Set([]byte(`{"type":"image_url"}`), "image_url", o)
 }
 
-// Content gives texts and images as the content of a message. The format has no custom messages.
+// Content returns texts and images as the content of a message. The format has no custom messages.
 func (d *StateDialect) Content(parts []session.Part) []byte { return content(dialect.Prose(parts)) }
 
 // SetOrigin adds a member to a message: the program keeps unknown members and does not send them. For a state the member goes into
@@ -156,7 +156,7 @@ func (d *StateDialect) SetOrigin(record, origin []byte) []byte {
 	return rawjson.Set(record, "meta", rawjson.EscapeBreaks(dialect.SetOrigin(metaOf(record), origin)))
 }
 
-// Origin gives the member, and the record without it. Of a state only members that stay the same in every save are left, so that a
+// Origin returns the member, and the record without it. Of a state only members that stay the same in every save are left, so that a
 // state that was continued is still recognised as the converted one.
 func (d *StateDialect) Origin(record []byte) (origin, bare []byte) {
 	if !isState(record) {

@@ -100,7 +100,7 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, s 
 	dec.b.SetHeader(header)
 }
 
-// headerOf gives the header of a run as the header of a session, with the id of the run: lists show runs like sessions.
+// headerOf returns the header of a run as the header of a session, with the id of the run: lists show runs like sessions.
 func headerOf(h run.Header, raw []byte) session.Header {
 	return session.Header{
 		ID: session.ID(h.RunID), Version: int(min(max(h.SchemaVersion, 0), math.MaxInt32)), CWD: h.WorkDir(),

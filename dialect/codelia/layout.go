@@ -19,7 +19,7 @@ type layout struct {
 	xdg bool
 }
 
-// Roots gives the folder in use, then the usual one, which may have old runs.
+// Roots returns the folder in use, then the usual one, which may have old runs.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	var roots []dialect.Root
 	if l.xdg && env.Getenv("CODELIA_LAYOUT") == "xdg" {
@@ -32,7 +32,7 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 	return append(roots, l.RootAt(filepath.Join(env.Home, ".codelia")))
 }
 
-// RootAt gives the place below codelia's folder.
+// RootAt returns the place below codelia's folder.
 func (l layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, "sessions")}
 }

@@ -21,7 +21,7 @@ func roleOf(name []byte) session.Role {
 	return dialect.RoleOf(name, "tool")
 }
 
-// LLM gives the message itself, which is what was sent.
+// LLM returns the message itself, which is what was sent.
 func (d *Dialect) LLM(m []byte) ([]byte, error) { return m, nil }
 
 // Edit replaces the content of a message; without content the member is removed.
@@ -32,7 +32,7 @@ func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 	return rawjson.Set(m, "content", content), nil
 }
 
-// ToolCalls gives the ids of the calls in an assistant's message.
+// ToolCalls returns the ids of the calls in an assistant's message.
 func (d *Dialect) ToolCalls(m []byte) []string {
 	if rawjson.Str(m, "role") != "assistant" {
 		return nil
@@ -44,7 +44,7 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	return list
 }
 
-// ToolResults gives the id of the call whose result the message is.
+// ToolResults returns the id of the call whose result the message is.
 func (d *Dialect) ToolResults(m []byte) []string {
 	if rawjson.Str(m, "role") != "tool" {
 		return nil
@@ -77,10 +77,10 @@ func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	return rawjson.Delete(m, "tool_calls"), nil
 }
 
-// MessageParts gives what is inside a message of a context in neutral form.
+// MessageParts returns what is inside a message of a context in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part { return MessageParts(m) }
 
-// MessageParts gives what is inside a message in neutral form. A message with the role "reasoning" is thinking, unless its
+// MessageParts returns what is inside a message in neutral form. A message with the role "reasoning" is thinking, unless its
 // content is not a text.
 func MessageParts(m []byte) []session.Part {
 	content := rawjson.Get(m, "content")
@@ -116,7 +116,7 @@ func arguments(value []byte) session.Raw {
 	return value
 }
 
-// contentParts gives the parts of a content. A content that is neither a text nor a list, which the program does not write, becomes an
+// contentParts returns the parts of a content. A content that is neither a text nor a list, which the program does not write, becomes an
 // opaque part.
 func contentParts(content []byte) []session.Part {
 	if s, ok := rawjson.Unquote(content); ok {

@@ -44,7 +44,7 @@ var (
 // Codec looks inside messages.
 func (d *StateDialect) Codec() session.Codec { return ofStates }
 
-// MessageParts gives what is inside a message of a context in neutral form.
+// MessageParts returns what is inside a message of a context in neutral form.
 func (d *StateDialect) MessageParts(m []byte) []session.Part { return MessageParts(m) }
 
 // driver names the backend.Driver that shows states as logs.
@@ -56,7 +56,7 @@ type stateLayout struct {
 	folder, ext string
 }
 
-// Roots gives the folder below each of the agent's folders of sessions.
+// Roots returns the folder below each of the agent's folders of sessions.
 func (l stateLayout) Roots(env dialect.Env) []dialect.Root {
 	roots := l.layout.Roots(env)
 	for i := range roots {
@@ -65,12 +65,12 @@ func (l stateLayout) Roots(env dialect.Env) []dialect.Root {
 	return roots
 }
 
-// RootAt gives the place below codelia's folder.
+// RootAt returns the place below codelia's folder.
 func (l stateLayout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(l.layout.RootAt(dir).Sessions, l.folder), Driver: driver}
 }
 
-// Place gives the folder for states in dir, with the database beside it. If dir is not a folder of codelia, the place is the one
+// Place returns the folder for states in dir, with the database beside it. If dir is not a folder of codelia, the place is the one
 // that the program uses if CODELIA_LAYOUT is xdg and XDG_STATE_HOME is dir.
 func (l stateLayout) Place(dir string) string {
 	base, above := filepath.Base(dir), filepath.Base(filepath.Dir(dir))
@@ -120,7 +120,7 @@ var ofStates = session.Codec{EntryCodec: stateCodec{}, MessageCodec: Codelia}
 // Rules describes a program that repairs a conversation before it continues it.
 func (stateCodec) Rules() session.Rules { return session.Rules{Heals: true} }
 
-// Time gives the time of the last save for a state. Messages have a time only in the document's example.
+// Time returns the time of the last save for a state. Messages have a time only in the document's example.
 func (stateCodec) Time(raw []byte) session.Time {
 	if isState(raw) {
 		return session.Time{Text: string(rawjson.Get(raw, "updated_at"))}
@@ -136,7 +136,7 @@ func (stateCodec) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Message{Role: e.Role, Native: rawjson.Str(raw, "role"), JSON: raw}, nil
 }
 
-// Parts gives what is inside an entry in neutral form.
+// Parts returns what is inside an entry in neutral form.
 func (stateCodec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	if e.Kind != session.KindMessage {
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
@@ -144,7 +144,7 @@ func (stateCodec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return MessageParts(raw), nil
 }
 
-// Messages gives the message. It leaves out messages about an earlier resume, which are out of date, and results that name no call,
+// Messages returns the message. It leaves out messages about an earlier resume, which are out of date, and results that name no call,
 // which providers refuse.
 func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch {
@@ -270,7 +270,7 @@ func stateHeader(record []byte) session.Header {
 	return h
 }
 
-// rootOf gives the project folder of a state, from either place where the program keeps it.
+// rootOf returns the project folder of a state, from either place where the program keeps it.
 func rootOf(header []byte) string {
 	return cmp.Or(rawjson.Str(header, "workspace_root"), rawjson.Str(rawjson.Get(header, "meta"), "codelia_workspace_root"))
 }

@@ -19,7 +19,7 @@ func (d *StateDialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, Nameless: true, ForkByID: true, ListsByCWD: true, SavedWhole: true}
 }
 
-// Header gives the state of a new session.
+// Header returns the state of a new session.
 func (d *StateDialect) Header(n dialect.NewSession) ([]byte, error) {
 	h := []byte(`{"schema_version":1}`)
 	h = rawjson.Set(h, "session_id", rawjson.Quote(string(n.ID)))
@@ -30,7 +30,7 @@ func (d *StateDialect) Header(n dialect.NewSession) ([]byte, error) {
 	return setParent(h, n.Parent), nil
 }
 
-// metaOf gives the meta of a header, an empty object if it has none.
+// metaOf returns the meta of a header, an empty object if it has none.
 func metaOf(h []byte) []byte {
 	if meta := rawjson.Get(h, "meta"); rawjson.IsObject(meta) {
 		return meta
@@ -78,7 +78,7 @@ func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.Heade
 	return raw, nil, nil
 }
 
-// Record gives the line of a message, which is the message itself. A message that would be read back as an entry of another family or as
+// Record returns the line of a message, which is the message itself. A message that would be read back as an entry of another family or as
 // a header is refused.
 func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	b, ok := n.Body.(session.Message)

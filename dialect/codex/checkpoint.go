@@ -128,7 +128,7 @@ func (r *replay) replace(e session.Entry, list []byte) {
 	}
 }
 
-// replacementOf gives the history in a compaction, nil if it has none. ok is false for a line that the program
+// replacementOf returns the history in a compaction, nil if it has none. ok is false for a line that the program
 // cannot read.
 func replacementOf(payload []byte) (list []byte, ok bool) {
 	if badCompaction(payload) != "" {

@@ -31,7 +31,7 @@ func compacted(summary, replacement string) string {
 	return line("compacted", payload) + "\n"
 }
 
-// seenAt gives the messages of the context at an entry.
+// seenAt returns the messages of the context at an entry.
 func seenAt(t *testing.T, tree *session.Tree, at session.EntryID) string {
 	c, err := session.BuildContext(tree, at, session.ContextOptions{})
 	if err != nil {

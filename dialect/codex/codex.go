@@ -98,7 +98,7 @@ const (
 // Codec is the dialect itself, which has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// Time gives the time of an entry. Of a repeated member the first counts: the program does not read such a line.
+// Time returns the time of an entry. Of a repeated member the first counts: the program does not read such a line.
 func (d *entries) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.First(raw, "timestamp"))}
 }

@@ -68,7 +68,7 @@ func said(role string, content []byte) []byte {
 	return w.End()
 }
 
-// answer gives the items of an answer. Blank texts are left out.
+// answer returns the items of an answer. Blank texts are left out.
 func answer(parts []session.Part) (list [][]byte) {
 	var texts [][]byte
 	flush := func() {
@@ -128,7 +128,7 @@ func call(p session.ToolCall) []byte {
 	return w.End()
 }
 
-// output gives the output of a call: a text, or a list where there is more than one part or an image.
+// output returns the output of a call: a text, or a list where there is more than one part or an image.
 func (d *Dialect) output(parts []session.Part) []byte {
 	if len(parts) == 0 {
 		return rawjson.Quote("")
@@ -147,7 +147,7 @@ func textPart(kind, text string) []byte {
 	return w.End()
 }
 
-// Content gives texts and images as the content of a message of the user.
+// Content returns texts and images as the content of a message of the user.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	var list [][]byte
 	for _, p := range parts {
@@ -164,5 +164,5 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(list)
 }
 
-// CallID gives an id in the form that OpenAI uses.
+// CallID returns an id in the form that OpenAI uses.
 func (d *Dialect) CallID(id string) string { return dialect.PrefixedCallID("call_", id) }

@@ -108,7 +108,7 @@ func (l limit) output(out []byte) []byte {
 // keptTokens is how many tokens of the user's messages survive a compaction without a replacement.
 const keptTokens = 20000
 
-// keepNewest gives the user's messages that survive a compaction, in the order of the log: the texts of the newest
+// keepNewest returns the user's messages that survive a compaction, in the order of the log: the texts of the newest
 // ones whole, then the beginning and end of one more.
 func keepNewest(history []item) []item {
 	left := keptTokens

@@ -29,7 +29,7 @@ type object map[string]json.RawMessage
 
 func text(s string) json.RawMessage { b, _ := json.Marshal(s); return b }
 
-// seen gives the texts of the messages of a log, with runs of one letter shortened (see runs), and the number of its Problems.
+// seen returns the texts of the messages of a log, with runs of one letter shortened (see runs), and the number of its Problems.
 func seen(t *testing.T, lines ...string) (texts []string, problems int) {
 	t.Helper()
 	tree, err := dialecttest.Decode(codex.Codex, "log", []byte(header+"\n"+strings.Join(lines, "\n")+"\n"))

@@ -325,7 +325,7 @@ func (dec *decoder) rollBack(n int) {
 	dec.r.lead(dec.b.Len(), target)
 }
 
-// seen gives the last entry on the path to id that the model sees, "" if there is none. It remembers the result, so that rollbacks
+// seen returns the last entry on the path to id that the model sees, "" if there is none. It remembers the result, so that rollbacks
 // that lead to the same place, or to one after it, do not walk over the same events again.
 func (dec *decoder) seen(id session.EntryID) (target session.EntryID) {
 	for at := id; ; {
@@ -347,7 +347,7 @@ func (dec *decoder) seen(id session.EntryID) (target session.EntryID) {
 	return target
 }
 
-// kindOf gives the kind and role of a line.
+// kindOf returns the kind and role of a line.
 func kindOf(f *fields) (session.Kind, session.Role) {
 	switch string(f.typ) {
 	case typeItem:

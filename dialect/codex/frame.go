@@ -15,7 +15,7 @@ import (
 
 var _ dialect.Framer = (*Dialect)(nil)
 
-// Frame gives what the program writes for entries: events begin and end turns and show messages in the program's lists,
+// Frame returns what the program writes for entries: events begin and end turns and show messages in the program's lists,
 // and in a paginated log each line has the next ordinal. Two writers at once may write the same ordinal; the program
 // reads lines in the order of the file and accepts that.
 func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter.Seq2[dialect.Framed, error] {
@@ -112,7 +112,7 @@ func (f *framing) number() error {
 	return nil
 }
 
-// event gives the line of an event, with its ordinal.
+// event returns the line of an event, with its ordinal.
 func (f *framing) event(payload []byte) []byte { return f.numbered(line(f.now, typeEvent, payload)) }
 
 // numbered gives a record its ordinal.

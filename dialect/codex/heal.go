@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// outputOf gives the type of the output of a call; "" if the item is not a call.
+// outputOf returns the type of the output of a call; "" if the item is not a call.
 func outputOf(kind string) string {
 	switch kind {
 	case "function_call", "local_shell_call":

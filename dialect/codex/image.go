@@ -111,7 +111,7 @@ func colours(flags byte) int {
 	return 3 << (flags&7 + 1)
 }
 
-// blocks gives what follows blocks of data, none of which is cut off.
+// blocks returns what follows blocks of data, none of which is cut off.
 func blocks(b []byte) (rest []byte, ok bool) {
 	for len(b) > 0 && b[0] != 0 {
 		if b, ok = after(b, 1+int(b[0])); !ok {
@@ -121,7 +121,7 @@ func blocks(b []byte) (rest []byte, ok bool) {
 	return b[min(1, len(b)):], true
 }
 
-// after gives what follows n bytes.
+// after returns what follows n bytes.
 func after(b []byte, n int) ([]byte, bool) {
 	if len(b) < n {
 		return nil, false

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// pictures gives one picture in three formats.
+// pictures returns one picture in three formats.
 func pictures(t *testing.T) (p, g, j []byte) {
 	t.Helper()
 	im := image.NewPaletted(image.Rect(0, 0, 40, 40), color.Palette{color.Black, color.White, color.RGBA{9, 80, 200, 255}})

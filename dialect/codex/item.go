@@ -37,7 +37,7 @@ type need struct {
 	is   byte
 }
 
-// lacks gives the first member of an object that is not what the program requires, or "".
+// lacks returns the first member of an object that is not what the program requires, or "".
 func lacks(object []byte, needs []need) string {
 	for _, n := range needs {
 		if !n.fits(rawjson.Get(object, n.name)) {
@@ -242,7 +242,7 @@ func halfPair(object []byte) bool {
 	return false
 }
 
-// surrogate gives the digit of an escape that shows the half of a surrogate pair: 8 to b for the first half, c to f for the second. It
+// surrogate returns the digit of an escape that shows the half of a surrogate pair: 8 to b for the first half, c to f for the second. It
 // is 0 for any other text.
 func surrogate(text []byte) byte {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' || text[2]|' ' != 'd' || text[3] < '8' {
@@ -293,7 +293,7 @@ const (
 	noAudio       = "audio content omitted because you do not support audio input"
 )
 
-// replaced gives the text that is sent instead of a part of a content, "" if the part itself is sent.
+// replaced returns the text that is sent instead of a part of a content, "" if the part itself is sent.
 func replaced(part []byte) string {
 	switch rawjson.Str(part, "type") {
 	case "input_audio":

@@ -39,7 +39,7 @@ func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	}, nil
 }
 
-// ids gives the ids of the thread and of the rollout in a name. Both are the same until the thread is reverted. Reverting begins
+// ids returns the ids of the thread and of the rollout in a name. Both are the same until the thread is reverted. Reverting begins
 // another rollout; the one with the greatest id is current.
 func ids(name string) (thread, rollout session.ID) {
 	name = filepath.ToSlash(name)

@@ -18,7 +18,7 @@ var (
 	_ dialect.Kin    = layout{}
 )
 
-// Roots gives the folders of the program, in CODEX_HOME or in .codex of the home directory: the one of sessions and the one of
+// Roots returns the folders of the program, in CODEX_HOME or in .codex of the home directory: the one of sessions and the one of
 // archived sessions.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	dirs := []string{filepath.Join(env.Home, ".codex")}
@@ -32,7 +32,7 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 	return roots
 }
 
-// RootAt gives the place below the folder of the program.
+// RootAt returns the place below the folder of the program.
 func (layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, "sessions")}
 }
@@ -54,7 +54,7 @@ func (layout) Owns(name string) bool {
 // idLength is the length of a UUID.
 const idLength = 36
 
-// Named gives the id of the thread and the time, which is local time.
+// Named returns the id of the thread and the time, which is local time.
 func (layout) Named(name string) (session.ID, session.Time) {
 	base, _, _ := strings.Cut(strings.TrimPrefix(path.Base(name), "rollout-"), ".jsonl")
 	if len(base) < len("2006-01-02T15-04-05-")+idLength {
@@ -75,7 +75,7 @@ func (layout) Kin(name string, said session.ID) (session.ID, string) {
 	return said, ""
 }
 
-// WorkDir gives nothing, because folders stand for days.
+// WorkDir returns nothing, because folders stand for days.
 func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
 // DirBeside is Dir.

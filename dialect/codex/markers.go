@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// numTurns gives how many turns an event rolls back: 0 if the program cannot read the number.
+// numTurns returns how many turns an event rolls back: 0 if the program cannot read the number.
 func numTurns(event []byte) int {
 	n := 0
 	digits := rawjson.Get(event, "num_turns")

@@ -11,7 +11,7 @@ import (
 
 var _ dialect.Mender = (*reader)(nil)
 
-// Mends gives the changes that make the program resume the log and show the model every item that can be shown: the
+// Mends returns the changes that make the program resume the log and show the model every item that can be shown: the
 // header gets its required members, lines get times and ordinals, and items get a form that the program reads.
 func (d *reader) Mends(t *session.Tree) (list []dialect.Mend) {
 	header := t.Header().Raw
@@ -44,7 +44,7 @@ type mending struct {
 	next int64  // the next ordinal; -1 in a legacy log
 }
 
-// line gives the changes of a line.
+// line returns the changes of a line.
 func (m *mending) line(record []byte) (list []dialect.Mend) {
 	add := func(kind session.ProblemKind, problem, action string, edit func([]byte) ([]byte, error)) {
 		list = append(list, dialect.Mend{Kind: kind, Problem: problem, Action: action, Edit: edit})
@@ -78,7 +78,7 @@ func (m *mending) line(record []byte) (list []dialect.Mend) {
 	return list
 }
 
-// mendItem gives an item that the program drops in a form that the program reads; nil if no form says the same.
+// mendItem returns an item that the program drops in a form that the program reads; nil if no form says the same.
 func mendItem(payload []byte) (item []byte, action string) {
 	switch rawjson.Str(payload, "type") {
 	case "function_call_output", "custom_tool_call_output":
@@ -127,7 +127,7 @@ func mendItem(payload []byte) (item []byte, action string) {
 	return payload, action
 }
 
-// completed gives a header with the members that the program requires. Unknown values become empty.
+// completed returns a header with the members that the program requires. Unknown values become empty.
 func completed(header []byte) []byte {
 	payload := rawjson.Get(header, "payload")
 	at := rawjson.Get(payload, "timestamp")

@@ -63,7 +63,7 @@ func (d *entries) Echoes(e session.Entry, raw []byte) bool {
 // API is the language model API that the program uses.
 func (d *Dialect) API() string { return "responses" }
 
-// Messages gives the item of an entry; see Replay for what is sent.
+// Messages returns the item of an entry; see Replay for what is sent.
 func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind != session.KindMessage {
 		return nil, nil
@@ -78,7 +78,7 @@ func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return nil, nil
 }
 
-// LLM gives the item itself, which already has the form that goes to the provider.
+// LLM returns the item itself, which already has the form that goes to the provider.
 func (d *Dialect) LLM(m []byte) ([]byte, error) { return m, nil }
 
 // Edit replaces the content of a message.
@@ -94,7 +94,7 @@ func (d *Dialect) Role(m []byte) session.Role {
 	return roleOf([]byte(rawjson.Str(m, "type")), []byte(rawjson.Str(m, "role")))
 }
 
-// ToolCalls gives the id of a call.
+// ToolCalls returns the id of a call.
 func (d *Dialect) ToolCalls(m []byte) []string {
 	if outputOf(rawjson.Str(m, "type")) == "" {
 		return nil
@@ -102,7 +102,7 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	return []string{rawjson.Str(m, "call_id")}
 }
 
-// ToolResults gives the id of the call that an output answers.
+// ToolResults returns the id of the call that an output answers.
 func (d *Dialect) ToolResults(m []byte) []string {
 	switch rawjson.Str(m, "type") {
 	case "function_call_output", "custom_tool_call_output":

@@ -17,7 +17,7 @@ const nameFile = "session_index.jsonl"
 // Registry is the file with the names.
 func (d *Dialect) Registry() string { return nameFile }
 
-// Register gives the line that names a session.
+// Register returns the line that names a session.
 func (d *Dialect) Register(id session.ID, name string, now time.Time) []byte {
 	var w dialect.Object
 	w.Str("id", string(id))

@@ -71,14 +71,14 @@ func (o *outline) note(list *[]int32, at int) {
 	*list = append(*list, int32(at))
 }
 
-// known gives the bounds found so far.
+// known returns the bounds found so far.
 func (o *outline) known() bounds {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.bounds
 }
 
-// next gives the position, up to i, of the next line that base must read. turn and skip are what base has found. It gives -1 if no
+// next returns the position, up to i, of the next line that base must read. turn and skip are what base has found. It gives -1 if no
 // line can change the result any more.
 func (b *bounds) next(i int, turn *span, skip int) int {
 	start, rollback, replacement := lastOf(&b.starts, i), lastOf(&b.rollbacks, i), lastOf(&b.replacements, i)

@@ -17,7 +17,7 @@ var (
 	partKeys = []string{"type", "text", "image_url"}
 )
 
-// Parts gives what is inside an entry in neutral form.
+// Parts returns what is inside an entry in neutral form.
 func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return entryParts(nil, e, raw, nil), nil
 }
@@ -28,7 +28,7 @@ func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	return nil
 }
 
-// MessageParts gives what is inside an item of the Responses API in neutral form.
+// MessageParts returns what is inside an item of the Responses API in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	var v [11][]byte
 	rawjson.Pick(m, itemKeys, v[:])
@@ -64,7 +64,7 @@ func addText(parts []session.Part, value []byte, s *session.Skim) []session.Part
 	return parts
 }
 
-// eventOf gives the type of an event, which stands at its beginning. Of a repeated member the first counts: the program does not
+// eventOf returns the type of an event, which stands at its beginning. Of a repeated member the first counts: the program does not
 // read such a line.
 func eventOf(raw []byte) string { return string(rawjson.Inside(rawjson.First(raw, "payload", "type"))) }
 
@@ -107,7 +107,7 @@ func itemParts(parts []session.Part, m []byte, v *[11][]byte, s *session.Skim) [
 	}
 }
 
-// arguments gives the arguments of a call, which are JSON in a string. Any other value stays as it is.
+// arguments returns the arguments of a call, which are JSON in a string. Any other value stays as it is.
 func arguments(value []byte, s *session.Skim) []byte {
 	if inside, ok := s.Inside(value); ok && rawjson.Valid(inside) {
 		return inside
@@ -115,7 +115,7 @@ func arguments(value []byte, s *session.Skim) []byte {
 	return value
 }
 
-// reasoning gives the text of a reasoning item.
+// reasoning returns the text of a reasoning item.
 func reasoning(m []byte) string {
 	return thinking(rawjson.Get(m, "content"), rawjson.Get(m, "summary"), nil)
 }

@@ -53,7 +53,7 @@ func (p *peek) line(record []byte) {
 	}
 }
 
-// shownPrompt gives the prompt that an event shows, or "".
+// shownPrompt returns the prompt that an event shows, or "".
 func shownPrompt(event []byte) string {
 	switch rawjson.Str(event, "type") {
 	case "user_message":

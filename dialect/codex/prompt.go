@@ -73,7 +73,7 @@ func mayMark(text []byte) bool {
 	return false
 }
 
-// stringEnd gives the offset of the quote that ends a string, or the length of the text if there is none.
+// stringEnd returns the offset of the quote that ends a string, or the length of the text if there is none.
 func stringEnd(text []byte) int {
 	for at := 0; ; at++ {
 		n := bytes.IndexByte(text[at:], '"')

@@ -38,7 +38,7 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// replay gives the items that the program makes of the lines up to the end of the path, including those that it drops.
+// replay returns the items that the program makes of the lines up to the end of the path, including those that it drops.
 func (d *reader) replay(p session.Path) ([]item, error) {
 	t, last := p.Tree(), -1
 	var end session.EntryID

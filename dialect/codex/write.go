@@ -50,7 +50,7 @@ func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	return dialect.UUIDv7(t, random)
 }
 
-// line gives a line of a type.
+// line returns a line of a type.
 func line(t time.Time, typ string, payload []byte) []byte {
 	var w dialect.Object
 	w.Add("timestamp", dialect.ISO(t))
@@ -59,7 +59,7 @@ func line(t time.Time, typ string, payload []byte) []byte {
 	return w.End()
 }
 
-// Header gives the first line. It has no model_provider: the program refuses a session of a provider other than its own.
+// Header returns the first line. It has no model_provider: the program refuses a session of a provider other than its own.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	var w dialect.Object
 	w.Str("session_id", string(n.ID))
@@ -73,7 +73,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	return line(n.Time, typeMeta, w.End()), nil
 }
 
-// threadOf gives the id of a session that is named by its id or by the path of its log.
+// threadOf returns the id of a session that is named by its id or by the path of its log.
 func threadOf(parent string) string {
 	if parent == "" || dialect.IsUUID(parent) {
 		return parent
@@ -113,7 +113,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return rawjson.Set(raw, "payload", payload), nil, nil
 }
 
-// Record gives the line of a new entry. Frame adds what depends on the log.
+// Record returns the line of a new entry. Frame adds what depends on the log.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	switch b := n.Body.(type) {
 	case session.Message:
@@ -162,7 +162,7 @@ func checkItem(m []byte) error {
 	return fmt.Errorf("an item of the type %q would be dropped by Codex in this form", kind)
 }
 
-// turnContext gives the settings of a turn: the model, and the other members that the program requires. Frame copies the other settings
+// turnContext returns the settings of a turn: the model, and the other members that the program requires. Frame copies the other settings
 // from the turn before; the ones here allow nothing without approval.
 func turnContext(n dialect.NewEntry, b session.ModelChange) []byte {
 	model := b.ModelID
@@ -185,7 +185,7 @@ func turnContext(n dialect.NewEntry, b session.ModelChange) []byte {
 	return w.End()
 }
 
-// compaction gives the line of a compaction. Its replacement is the summary alone, or the one in the details.
+// compaction returns the line of a compaction. Its replacement is the summary alone, or the one in the details.
 func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	if b.FirstKept != "" {
 		return nil, errors.New("a compaction of codex names nothing that it keeps; append the messages to be kept again after it")
@@ -214,7 +214,7 @@ func rolledBack(n int) []byte {
 	return fmt.Appendf(nil, `{"type":"thread_rolled_back","num_turns":%d}`, n)
 }
 
-// custom gives the line of an event of the program, or of an entry of an extension.
+// custom returns the line of an event of the program, or of an entry of an extension.
 func custom(n dialect.NewEntry, b session.Custom) ([]byte, error) {
 	if b.Data != nil && !rawjson.Valid(b.Data) {
 		return nil, errors.New("data is not JSON")

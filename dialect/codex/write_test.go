@@ -27,7 +27,7 @@ type written struct {
 	n     int
 }
 
-// begin gives a log with a header. members are added to the header's payload, and ordinal, if any, to its line.
+// begin returns a log with a header. members are added to the header's payload, and ordinal, if any, to its line.
 func begin(t *testing.T, members, ordinal string) *written {
 	return &written{T: t, lines: []string{fmt.Sprintf(`{"timestamp":"2026-05-01T10:00:00.000Z"%s,"type":"session_meta","payload":{"id":%q,"timestamp":"2026-05-01T10:00:00.000Z","cwd":"/w","originator":"o","cli_version":"1"%s}}`,
 		ordinal, thread, members)}}
@@ -118,7 +118,7 @@ func (w *written) kinds(from int) (list []string) {
 	return list
 }
 
-// heard gives the texts that the model would see.
+// heard returns the texts that the model would see.
 func (w *written) heard() (list []string) {
 	w.Helper()
 	t := w.tree()

@@ -33,7 +33,7 @@ func FromParts(parts []session.Part, spoken bool) (list [][]byte) {
 	return list
 }
 
-// Said gives the texts and images among some parts as the parts of a content.
+// Said returns the texts and images among some parts as the parts of a content.
 func Said(parts []session.Part) []byte {
 	return dialect.Array(FromParts(slices.DeleteFunc(slices.Clone(parts), func(p session.Part) bool {
 		switch p.(type) {

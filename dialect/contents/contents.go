@@ -29,7 +29,7 @@ const (
 // partKeys are the members of a part, found in one pass.
 var partKeys = []string{"text", "thought", "thoughtSignature", Call, Result, "inlineData", "fileData"}
 
-// Make gives a content with parts, which are JSON.
+// Make returns a content with parts, which are JSON.
 func Make(role string, parts [][]byte) []byte {
 	var w dialect.Object
 	w.Str("role", role)
@@ -37,7 +37,7 @@ func Make(role string, parts [][]byte) []byte {
 	return w.End()
 }
 
-// List gives the parts of a value that is a text, a part or a list of both. null has none.
+// List returns the parts of a value that is a text, a part or a list of both. null has none.
 func List(value []byte) (list [][]byte) {
 	one := func(v []byte) {
 		switch {
@@ -210,7 +210,7 @@ func Role(content []byte) session.Role {
 	return session.RoleOther
 }
 
-// IDs gives the ids of the calls or of the results in a list of parts.
+// IDs returns the ids of the calls or of the results in a list of parts.
 func IDs(parts []byte, member string) (ids []string) {
 	for part := range rawjson.Elements(parts) {
 		if v := rawjson.Get(part, member); rawjson.IsObject(v) {

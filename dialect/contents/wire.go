@@ -12,7 +12,7 @@ import (
 // Wire is the common part of the session.MessageCodec of agents whose contexts are contents. A dialect embeds it.
 type Wire struct{}
 
-// LLM gives the content itself, which already has the form that goes to the provider.
+// LLM returns the content itself, which already has the form that goes to the provider.
 func (*Wire) LLM(m []byte) ([]byte, error) { return m, nil }
 
 // Edit replaces the parts of a content.
@@ -23,10 +23,10 @@ func (*Wire) Edit(m, content []byte) ([]byte, error) {
 // Role says who speaks in a content.
 func (*Wire) Role(m []byte) session.Role { return Role(m) }
 
-// ToolCalls gives the ids of the calls in a content.
+// ToolCalls returns the ids of the calls in a content.
 func (*Wire) ToolCalls(m []byte) []string { return IDs(rawjson.Get(m, "parts"), Call) }
 
-// ToolResults gives the ids of the calls that a content answers.
+// ToolResults returns the ids of the calls that a content answers.
 func (*Wire) ToolResults(m []byte) []string { return IDs(rawjson.Get(m, "parts"), Result) }
 
 // Failed is always false, because a content does not say that its turn failed.

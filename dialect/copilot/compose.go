@@ -157,7 +157,7 @@ func picture(i session.Image, typ string) []byte {
 	return w.End()
 }
 
-// Content gives texts and images as the members of a message of the user.
+// Content returns texts and images as the members of a message of the user.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	var images [][]byte
 	for _, p := range parts {

@@ -21,7 +21,7 @@ var (
 // logName is the name of every log.
 const logName = "events.jsonl"
 
-// Roots gives the folders of the program: COPILOT_HOME, and .copilot in the home directory.
+// Roots returns the folders of the program: COPILOT_HOME, and .copilot in the home directory.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	home := l.RootAt(filepath.Join(env.Home, ".copilot"))
 	if dir := env.Getenv("COPILOT_HOME"); dir != "" {
@@ -30,7 +30,7 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{home}
 }
 
-// RootAt gives the place below the folder of the program.
+// RootAt returns the place below the folder of the program.
 func (layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, "session-state")}
 }
@@ -46,7 +46,7 @@ func (layout) Owns(name string) bool {
 	return path.Base(name) == logName && strings.Contains(name, "/")
 }
 
-// Named gives the id, which is the name of the folder.
+// Named returns the id, which is the name of the folder.
 func (layout) Named(name string) (session.ID, session.Time) {
 	if dir := path.Base(path.Dir(name)); dir != "." && dir != "/" {
 		return session.ID(dir), session.Time{}
@@ -57,7 +57,7 @@ func (layout) Named(name string) (session.ID, session.Time) {
 // Main is always true, because the events of sub-agents are in the log of their session.
 func (layout) Main(string) bool { return true }
 
-// WorkDir gives nothing, because folders stand for sessions.
+// WorkDir returns nothing, because folders stand for sessions.
 func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
 // DirBeside is Dir.

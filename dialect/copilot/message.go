@@ -81,7 +81,7 @@ func isMeta(typ string, data []byte) bool {
 	return typ == typeNotification || rawjson.IsString(source) && string(rawjson.Inside(source)) != "user"
 }
 
-// providerOf gives the provider of a model. The program reaches all providers through GitHub.
+// providerOf returns the provider of a model. The program reaches all providers through GitHub.
 func providerOf(model string) string {
 	if model == "" {
 		return ""
@@ -89,7 +89,7 @@ func providerOf(model string) string {
 	return cmp.Or(dialect.ProviderOf(model), "github-copilot")
 }
 
-// Parts gives what is inside an entry in neutral form.
+// Parts returns what is inside an entry in neutral form.
 func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return entryParts(nil, e, raw, nil), nil
 }
@@ -196,12 +196,12 @@ func attachment(a []byte) session.Part {
 	return session.OpaquePart{Type: "attachment", JSON: a}
 }
 
-// MessageParts gives what is inside a message in neutral form.
+// MessageParts returns what is inside a message in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	return appendParts(nil, rawjson.Str(m, "type"), rawjson.Get(m, "data"), nil)
 }
 
-// Messages gives the message of an entry; see Replay for what is sent.
+// Messages returns the message of an entry; see Replay for what is sent.
 func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind == session.KindMessage {
 		return [][]byte{rawjson.Compact(message(e.Type, rawjson.Get(raw, "data")))}, nil
@@ -209,7 +209,7 @@ func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return nil, nil
 }
 
-// LLM gives the message itself: the form that goes to a provider depends on the provider.
+// LLM returns the message itself: the form that goes to a provider depends on the provider.
 func (d *Dialect) LLM(m []byte) ([]byte, error) { return m, nil }
 
 // Edit replaces the content of a message.
@@ -234,7 +234,7 @@ func (d *Dialect) Role(m []byte) session.Role {
 	return session.RoleNone
 }
 
-// ToolCalls gives the ids of the calls in a message.
+// ToolCalls returns the ids of the calls in a message.
 func (d *Dialect) ToolCalls(m []byte) (ids []string) {
 	if rawjson.Str(m, "type") != typeAnswer {
 		return nil
@@ -245,7 +245,7 @@ func (d *Dialect) ToolCalls(m []byte) (ids []string) {
 	return ids
 }
 
-// ToolResults gives the id of the call that a message answers.
+// ToolResults returns the id of the call that a message answers.
 func (d *Dialect) ToolResults(m []byte) []string {
 	if rawjson.Str(m, "type") != typeResult {
 		return nil

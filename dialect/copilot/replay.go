@@ -54,7 +54,7 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// history gives the messages of the events on a path, with compactions applied.
+// history returns the messages of the events on a path, with compactions applied.
 func (d *reader) history(p session.Path) (list []sent, err error) {
 	var prompts []string // the prompts since the session began or was cleared, for compactions
 	agent := ""
@@ -212,7 +212,7 @@ func answer(data []byte) sent {
 	return m
 }
 
-// spelled gives arguments that are a text as they are sent. For a tool without a schema they are its input; for others the
+// spelled returns arguments that are a text as they are sent. For a tool without a schema they are its input; for others the
 // text itself, which may be JSON.
 func spelled(call, args []byte) []byte {
 	if rawjson.Str(call, "type") != "custom" {

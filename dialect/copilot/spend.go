@@ -16,7 +16,7 @@ var (
 	usageKeys = []string{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}
 )
 
-// usedBy gives the model of an answer, and the usage if the answer itself has it.
+// usedBy returns the model of an answer, and the usage if the answer itself has it.
 func usedBy(data []byte, s *session.Skim) (provider, model string, u session.Usage) {
 	var v [3][]byte
 	rawjson.Pick(data, modelKeys, v[:])

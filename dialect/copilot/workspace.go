@@ -21,7 +21,7 @@ const workspaceFile = "workspace.yaml"
 // CaptionFile is the file with the name.
 func (d *Dialect) CaptionFile() string { return workspaceFile }
 
-// Caption gives the name.
+// Caption returns the name.
 func (d *Dialect) Caption(content []byte) string {
 	for line := range strings.Lines(string(content)) {
 		if value, ok := strings.CutPrefix(line, "name: "); ok {

@@ -55,7 +55,7 @@ func parentOf(parent string) []byte {
 	return rawjson.Quote(parent)
 }
 
-// Header gives the event that begins a session. Its id is that of the session: only the next event refers to it.
+// Header returns the event that begins a session. Its id is that of the session: only the next event refers to it.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if err := d.CheckID(n.ID); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (d *Dialect) Adopt(record, given []byte) []byte {
 	return dialect.AdoptMembers(record, given, "id", "parentId", "timestamp", "agentId")
 }
 
-// Record gives the line of a new entry.
+// Record returns the line of a new entry.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	typ, data, err := content(n)
 	if err != nil {
@@ -139,7 +139,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	return event(typ, data, string(n.ID), string(n.Parent), n.Time), nil
 }
 
-// content gives the type and the data of a new entry.
+// content returns the type and the data of a new entry.
 func content(n dialect.NewEntry) (typ string, data []byte, err error) {
 	switch b := n.Body.(type) {
 	case session.Message:
@@ -204,7 +204,7 @@ func messageContent(n dialect.NewEntry, b session.Message) (typ string, data []b
 	return typ, data, nil
 }
 
-// compaction gives the event that replaces what came before it by a summary.
+// compaction returns the event that replaces what came before it by a summary.
 func compaction(b session.Compaction) (typ string, data []byte, err error) {
 	if rawjson.IsObject(b.Details) && rawjson.Valid(b.Details) && rawjson.Str(b.Details, "summaryContent") == b.Summary && string(rawjson.Get(b.Details, "success")) == "true" {
 		return typeCompaction, rawjson.Compact(b.Details), nil // the details come from a log of the program
@@ -224,7 +224,7 @@ func compaction(b session.Compaction) (typ string, data []byte, err error) {
 	return typeCompaction, w.End(), nil
 }
 
-// custom gives an event of an extension, or one of the program as it was read.
+// custom returns an event of an extension, or one of the program as it was read.
 func custom(b session.Custom) (typ string, data []byte, err error) {
 	if b.Data != nil && !rawjson.Valid(b.Data) {
 		return "", nil, errors.New("data is not JSON")

@@ -63,7 +63,7 @@ func finish(reason, message string, at []byte) []byte {
 	return part("finish", w)
 }
 
-// saidParts gives thinking, then one text, then images and calls.
+// saidParts returns thinking, then one text, then images and calls.
 func saidParts(parts []session.Part) (list [][]byte) {
 	var rest [][]byte
 	for _, p := range parts {
@@ -119,7 +119,7 @@ func resultPart(r session.ToolResult) []byte {
 	return part("tool_result", w)
 }
 
-// Content gives texts and pictures as parts. The format has no custom messages.
+// Content returns texts and pictures as parts. The format has no custom messages.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(saidParts(dialect.Prose(parts)))
 }
@@ -143,7 +143,7 @@ func (d *Dialect) SetOrigin(raw, origin []byte) []byte {
 // lasting are the columns of a session that the program does not change.
 var lasting = []string{"id", "created_at"}
 
-// Origin gives the member, and the rest without it and without what the program changes later: all but a few columns of a session.
+// Origin returns the member, and the rest without it and without what the program changes later: all but a few columns of a session.
 func (d *Dialect) Origin(raw []byte) (origin, rest []byte) {
 	if row := form.Row(raw); row != nil {
 		if origin = rawjson.Get(ownOf(row), dialect.OriginMember); origin == nil {

@@ -46,7 +46,7 @@ var (
 	_ session.Spender      = (*reader)(nil)
 )
 
-// codecOf gives the codec of one log.
+// codecOf returns the codec of one log.
 func codecOf(dec *rowlog.Decoder) session.Codec {
 	return session.Codec{EntryCodec: &reader{dec: dec}, MessageCodec: &messages{}}
 }
@@ -125,10 +125,10 @@ type messages struct {
 	chat.Wire
 }
 
-// promptOf gives the text of a message.
+// promptOf returns the text of a message.
 func promptOf(row []byte) string { return dialect.TextOf(partsOf(rawjson.Get(row, "parts"))) }
 
-// Time gives when an entry was made.
+// Time returns when an entry was made.
 func (d *entries) Time(raw []byte) session.Time {
 	row := form.Said(raw)
 	if row == nil {

@@ -20,7 +20,7 @@ const (
 	database   = "crush.db"
 )
 
-// Roots gives the folder of the registry.
+// Roots returns the folder of the registry.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	data := env.Getenv("CRUSH_GLOBAL_DATA")
 	if !filepath.IsAbs(data) {
@@ -29,12 +29,12 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{l.RootAt(filepath.Join(data, "crush"))}
 }
 
-// RootAt gives the place in the folder of the registry.
+// RootAt returns the place in the folder of the registry.
 func (layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Clean(dir), Driver: driver}
 }
 
-// Place gives the path of the registry in dir, as the program places it below XDG_DATA_HOME.
+// Place returns the path of the registry in dir, as the program places it below XDG_DATA_HOME.
 func (l layout) Place(dir string) string {
 	switch base := filepath.Base(dir); {
 	case filepath.Ext(base) == ".db" || base == "crush":

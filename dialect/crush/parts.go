@@ -14,7 +14,7 @@ import (
 // The messages of entries are {"role":…,"parts":[…],"model"?:…,"provider"?:…}, the columns of a row. The messages of a context are those
 // of package chat.
 
-// own gives the message of a row.
+// own returns the message of a row.
 func own(row []byte) []byte {
 	var w dialect.Object
 	w.Add("role", rawjson.Get(row, "role"))
@@ -28,7 +28,7 @@ func own(row []byte) []byte {
 	return w.End()
 }
 
-// MessageParts gives what is inside a message in neutral form.
+// MessageParts returns what is inside a message in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	if parts := rawjson.Get(m, "parts"); parts != nil {
 		return partsOf(parts)
@@ -36,7 +36,7 @@ func (d *Dialect) MessageParts(m []byte) []session.Part {
 	return chat.Parts(m)
 }
 
-// partsOf gives parts in neutral form.
+// partsOf returns parts in neutral form.
 func partsOf(parts []byte) (list []session.Part) {
 	for p := range rawjson.Elements(parts) {
 		data := rawjson.Get(p, "data")
@@ -148,7 +148,7 @@ func shellText(data []byte) string {
 	return fmt.Sprintf("$ %s\n%s\n(exit code %d)", rawjson.Str(data, "command"), withoutEscapes(rawjson.Str(data, "output")), dialect.Integer(rawjson.Get(data, "exit_code")))
 }
 
-// Parts gives what is inside an entry in neutral form.
+// Parts returns what is inside an entry in neutral form.
 func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	if e.Kind == session.KindOpaque {
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil

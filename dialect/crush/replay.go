@@ -45,7 +45,7 @@ type said struct {
 	inside bool
 }
 
-// all gives the data of the parts of a type, without parts that have none.
+// all returns the data of the parts of a type, without parts that have none.
 func (m *said) all(kind string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for p := range rawjson.Elements(m.parts) {
@@ -56,7 +56,7 @@ func (m *said) all(kind string) iter.Seq[[]byte] {
 	}
 }
 
-// first gives a member of the data of the first part of a type.
+// first returns a member of the data of the first part of a type.
 func (m *said) first(kind, member string) string {
 	for data := range m.all(kind) {
 		return rawjson.Str(data, member)
@@ -64,7 +64,8 @@ func (m *said) first(kind, member string) string {
 	return ""
 }
 
-// read gives the messages on a path that the model sees: those from the summary on. refused says why the program does not go on with the session.
+// read returns the messages on a path that the model sees: those from the summary on. refused says why the program does not go on with the
+// session.
 func (r *reader) read(p session.Path) (list []said, refused *session.Problem, err error) {
 	no := func(line int, offset int64, why string) ([]said, *session.Problem, error) {
 		problem := form.Refusal(line, offset, why)
@@ -120,7 +121,7 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// resultsOf gives the results by the ids of their calls.
+// resultsOf returns the results by the ids of their calls.
 func resultsOf(list []said) map[string][][]byte {
 	results := map[string][][]byte{}
 	for _, m := range list {
@@ -135,7 +136,7 @@ func resultsOf(list []said) map[string][][]byte {
 	return results
 }
 
-// Messages gives what one message contributes to a context.
+// Messages returns what one message contributes to a context.
 func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind == session.KindOpaque {
 		return nil, nil
@@ -151,7 +152,7 @@ func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return m.send(nil), nil
 }
 
-// send gives a message in the form of chat completions. The results of calls follow the calls, and are taken from results; nil for calls
+// send returns a message in the form of chat completions. The results of calls follow the calls, and are taken from results; nil for calls
 // alone.
 func (m *said) send(results map[string][][]byte) [][]byte {
 	switch m.role {
@@ -165,7 +166,7 @@ func (m *said) send(results map[string][][]byte) [][]byte {
 	return nil
 }
 
-// prompt gives the parts of a message of the user: one text, with the texts of files and commands, and the other files.
+// prompt returns the parts of a message of the user: one text, with the texts of files and commands, and the other files.
 func (m *said) prompt() (list [][]byte) {
 	var text strings.Builder
 	text.WriteString(strings.TrimSpace(m.first("text", "text")))
@@ -204,7 +205,7 @@ func (m *said) prompt() (list [][]byte) {
 	return list
 }
 
-// answer gives the message of the model and the results of its calls.
+// answer returns the message of the model and the results of its calls.
 func (m *said) answer(results map[string][][]byte) [][]byte {
 	var a chat.Answer
 	var after, media [][]byte
@@ -241,7 +242,7 @@ func (m *said) answer(results map[string][][]byte) [][]byte {
 	return slices.Insert(after, 0, a.End())
 }
 
-// result gives the message of a result: its text, or its picture, which stands in it if inside is set. child is the session of the
+// result returns the message of a result: its text, or its picture, which stands in it if inside is set. child is the session of the
 // sub-agent that made it, "" for none.
 func result(data []byte, child string, inside bool) []byte {
 	r := resultOf(data)
@@ -258,7 +259,7 @@ func result(data []byte, child string, inside bool) []byte {
 	return out.Message()
 }
 
-// mediaOf gives the image in a result.
+// mediaOf returns the image in a result.
 func mediaOf(data []byte) (session.Image, bool) {
 	i := session.Image{MIME: rawjson.Str(data, "mime_type"), Data: rawjson.Str(data, "data")}
 	_, err := base64.StdEncoding.DecodeString(i.Data)

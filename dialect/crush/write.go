@@ -28,7 +28,7 @@ func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, ContinuesListed: true, CompactsInPlace: true}
 }
 
-// Header gives the row of a new session.
+// Header returns the row of a new session.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	var w dialect.Object
 	w.Str("id", string(n.ID))
@@ -123,7 +123,7 @@ func copyID(id, session string) string {
 	return dialect.UUIDv4([16]byte(sum[:16]))
 }
 
-// Record gives the record of a new entry. Frame gives it its time.
+// Record returns the record of a new entry. Frame gives it its time.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	b, ok := n.Body.(session.Message)
 	if !ok {
@@ -168,7 +168,7 @@ func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter
 	return form.Frame(t, "created_at", batch, "updated_at")
 }
 
-// Copy gives a record for a copy of its session with new ids, because ids are unique in the database.
+// Copy returns a record for a copy of its session with new ids, because ids are unique in the database.
 func (d *Dialect) Copy(raw []byte, _ session.Header, to dialect.NewSession) []byte {
 	row := form.Said(raw)
 	if row == nil {

@@ -66,7 +66,7 @@ func Run(t *testing.T, dir string, values ...dialect.Dialect) {
 	}
 }
 
-// find gives the value with the given name; the first value reads refused logs.
+// find returns the value with the given name; the first value reads refused logs.
 func find(values []dialect.Dialect, name string) dialect.Dialect {
 	if name == refused {
 		return values[0]
@@ -165,7 +165,7 @@ func (s source) Bytes(span session.Span) ([]byte, error) {
 	return bytes.Clone(s[span.Offset:span.End()]), nil
 }
 
-// first gives what Detect gets: the first eight records that are not blank.
+// first returns what Detect gets: the first eight records that are not blank.
 func first(data []byte) []dialect.Record {
 	var list []dialect.Record
 	for _, r := range records(data) {
@@ -221,7 +221,7 @@ func (f *fixture) peek(t *testing.T) {
 	}
 }
 
-// Corpus gives a folder of real sessions and of what their programs make of them, below the folder that TREELINE_CORPUS
+// Corpus returns a folder of real sessions and of what their programs make of them, below the folder that TREELINE_CORPUS
 // names. That folder is in no repository: without it the test is skipped. .ci/run allows no other skips and recognises these tests
 // by the word Corpus in their names.
 func Corpus(t *testing.T, agent string) string {

@@ -14,7 +14,7 @@ type talk struct {
 // add appends a message.
 func (t *talk) add(m live) { t.list = append(t.list, m) }
 
-// find gives the last position of an id in the conversation, or -1. Nearly always it is one of the last messages.
+// find returns the last position of an id in the conversation, or -1. Nearly always it is one of the last messages.
 func (t *talk) find(id string) int {
 	for k := len(t.list) - 1; k >= max(len(t.list)-near, 0); k-- {
 		if t.list[k].id == id {
@@ -58,7 +58,7 @@ type step struct {
 	counts        int32 // the nearest entry above for which dec.counts is true
 }
 
-// climb gives the steps of all entries so far.
+// climb returns the steps of all entries so far.
 func (dec *decoder) climb() []step {
 	for i := len(dec.steps); i < dec.b.Len(); i++ {
 		e := dec.b.At(i)
@@ -102,7 +102,7 @@ func (dec *decoder) counts(e session.Entry) bool {
 	return e.Kind == session.KindCompaction || e.Kind == session.KindMessage && e.FirstPiece() == e.Index && !dec.apart(e)
 }
 
-// spoken gives the nearest entry that is part of the conversation, from an entry up to its root. It remembers the result, so that rewinds
+// spoken returns the nearest entry that is part of the conversation, from an entry up to its root. It remembers the result, so that rewinds
 // that lead to the same place do not walk over the same entries again.
 func (dec *decoder) spoken(id session.EntryID) (session.EntryID, bool) {
 	e, ok := dec.b.Lookup(id)

@@ -77,7 +77,7 @@ func (d *Dialect) answer(m dialect.NewMessage, parts [][]byte) []byte {
 	return w.End()
 }
 
-// Content gives texts and images as the content of a message.
+// Content returns texts and images as the content of a message.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	return contents.Said(parts)
 }

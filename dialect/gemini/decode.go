@@ -164,7 +164,7 @@ func (f *fields) inner(t *rawjson.Text, m *rawjson.Member, key []byte) {
 	}
 }
 
-// stringIn gives the text between the quotes of a string, which may be empty, and nil for any other value.
+// stringIn returns the text between the quotes of a string, which may be empty, and nil for any other value.
 func stringIn(value []byte) []byte {
 	if !rawjson.IsString(value) {
 		return nil

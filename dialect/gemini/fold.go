@@ -22,7 +22,7 @@ type fold struct {
 	index map[string]int
 }
 
-// upTo gives the conversation after the line at a position.
+// upTo returns the conversation after the line at a position.
 func (d *reader) upTo(t *session.Tree, last int, record func(session.Entry) ([]byte, error)) ([]message, error) {
 	f := fold{lost: d.lost, index: map[string]int{}}
 	for i := 0; i <= last; i++ {

@@ -16,7 +16,7 @@ var (
 	_ dialect.Reacher = (*Dialect)(nil)
 )
 
-// Frame gives what the program writes for entries: after a message it notes the time, and a $rewindTo removes what
+// Frame returns what the program writes for entries: after a message it notes the time, and a $rewindTo removes what
 // follows the entry where a branch begins.
 func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter.Seq2[dialect.Framed, error] {
 	return func(yield func(dialect.Framed, error) bool) {
@@ -72,7 +72,7 @@ func (d *Dialect) Reach(t *session.Tree, id session.EntryID) error {
 	return err
 }
 
-// after gives the id of the message that follows an entry in the conversation at the end of the log; ok is false if
+// after returns the id of the message that follows an entry in the conversation at the end of the log; ok is false if
 // there is none. It fails if the messages up to the entry are not the first ones of that conversation.
 func after(t *session.Tree, id session.EntryID) (next string, ok bool, err error) {
 	r, _ := t.Codec().EntryCodec.(*reader)

@@ -100,7 +100,7 @@ const kindTask = "subagent"
 // Codec looks inside entries and messages. The codec of a tree also knows what the program skips: see reader.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// Time gives the time of an entry. Most other lines have the time when the session was last changed.
+// Time returns the time of an entry. Most other lines have the time when the session was last changed.
 func (d *entries) Time(raw []byte) session.Time {
 	at := rawjson.Get(raw, "timestamp")
 	if at == nil {

@@ -30,7 +30,7 @@ var (
 // chats is the folder of a project that holds its sessions.
 const chats = "chats"
 
-// Roots gives the folder of the program, .gemini in GEMINI_CLI_HOME or in the home directory.
+// Roots returns the folder of the program, .gemini in GEMINI_CLI_HOME or in the home directory.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	home := l.RootAt(filepath.Join(env.Home, ".gemini"))
 	if dir := env.Getenv("GEMINI_CLI_HOME"); dir != "" {
@@ -39,7 +39,7 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{home}
 }
 
-// RootAt gives the place below the folder of the program.
+// RootAt returns the place below the folder of the program.
 func (layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, "tmp")}
 }
@@ -84,7 +84,7 @@ func (layout) Owns(name string) bool {
 	return false
 }
 
-// Named gives when the session began. A name has only the beginning of the id.
+// Named returns when the session began. A name has only the beginning of the id.
 func (layout) Named(name string) (session.ID, session.Time) {
 	base := strings.TrimSuffix(path.Base(name), path.Ext(name))
 	minute, ok := strings.CutPrefix(base, "session-")
@@ -113,7 +113,7 @@ func (l layout) Kin(name string, said session.ID) (session.ID, string) {
 	return said, path.Base(path.Dir(name))
 }
 
-// WorkDir gives nothing, because the name of a folder cannot be reversed.
+// WorkDir returns nothing, because the name of a folder cannot be reversed.
 func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
 // DirBeside is the folder that the program has for the directory, or Dir with the first number that no other directory uses.
@@ -155,7 +155,7 @@ func (layout) Doubles() bool { return true }
 // parentMember is a member of the header that only treeline uses: the session that this one was forked from.
 const parentMember = "treelineParent"
 
-// cwdOf gives the working directory in a header: the one of its directories whose hash is that of the project.
+// cwdOf returns the working directory in a header: the one of its directories whose hash is that of the project.
 func cwdOf(header []byte) string {
 	hash := rawjson.Str(header, "projectHash")
 	for dir := range rawjson.Elements(rawjson.Get(header, "directories")) {

@@ -58,7 +58,7 @@ func (dec *decoder) repeated(at int, f *fields) {
 	last.at, last.id, last.calls, last.record = at, append(last.id[:0], f.id...), f.calls, append(last.record[:0], record...)
 }
 
-// callIDs gives the ids of the calls of an answer.
+// callIDs returns the ids of the calls of an answer.
 func callIDs(record []byte) (ids []string) {
 	for call := range rawjson.Elements(rawjson.Get(record, "toolCalls")) {
 		ids = append(ids, rawjson.Str(call, "id"))
@@ -171,7 +171,7 @@ func (dec *decoder) merge(at int, messages []byte) {
 	}
 }
 
-// latest gives the position of the last record of a message, which may have been written more than once.
+// latest returns the position of the last record of a message, which may have been written more than once.
 func (dec *decoder) latest(m live) int {
 	last := m.at
 	for i := m.at + 1; i < dec.b.Len() && i <= m.at+near; i++ {

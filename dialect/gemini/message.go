@@ -15,7 +15,7 @@ var (
 	_ dialect.Parter  = (*Dialect)(nil)
 )
 
-// parts gives the parts of a content that is a list or a single part.
+// parts returns the parts of a content that is a list or a single part.
 func parts(content []byte) iter.Seq[[]byte] {
 	if rawjson.IsArray(content) {
 		return rawjson.Elements(content)
@@ -66,7 +66,7 @@ func bare(raw []byte) []byte {
 	return rawjson.Delete(rawjson.Delete(raw, "id"), "timestamp")
 }
 
-// compaction gives the first text of the new conversation, and the first message that it keeps.
+// compaction returns the first text of the new conversation, and the first message that it keeps.
 func compaction(e session.Entry, raw []byte) session.Compaction {
 	c := session.Compaction{Details: raw, ReplacesAll: true}
 	for m := range rawjson.Elements(rawjson.Get(rawjson.Get(raw, typeSet), "messages")) {
@@ -95,7 +95,7 @@ func leafOf(e session.Entry) session.EntryID {
 	return ""
 }
 
-// readerOf gives the codec of the entry's tree.
+// readerOf returns the codec of the entry's tree.
 func readerOf(e session.Entry) *reader {
 	if t := e.Tree(); t != nil {
 		r, _ := t.Codec().EntryCodec.(*reader)
@@ -104,7 +104,7 @@ func readerOf(e session.Entry) *reader {
 	return nil
 }
 
-// echoOf gives what an entry repeats.
+// echoOf returns what an entry repeats.
 func echoOf(e session.Entry) echo {
 	if r := readerOf(e); r != nil {
 		return r.echoes[e.Index]
@@ -131,7 +131,7 @@ func (d *entries) IsNote(e session.Entry) bool {
 // messageKeys are the members of a message, found in one pass.
 var messageKeys = []string{"content", "thoughts", "toolCalls", "tokens", "model", "role", "parts", "type"}
 
-// Parts gives what is inside an entry in neutral form. An answer that is written again has only what is new.
+// Parts returns what is inside an entry in neutral form. An answer that is written again has only what is new.
 func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return entryParts(nil, e, raw, nil), nil
 }
@@ -147,7 +147,7 @@ func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	return nil
 }
 
-// MessageParts gives what is inside a content, or a message as it is appended, in neutral form.
+// MessageParts returns what is inside a content, or a message as it is appended, in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	var v [8][]byte
 	rawjson.Pick(m, messageKeys, v[:])
@@ -225,7 +225,7 @@ func hasThinking(list []session.Part) bool {
 	return false
 }
 
-// resultIn gives the result beside a call, as one part. The session of a sub-agent is named beside it.
+// resultIn returns the result beside a call, as one part. The session of a sub-agent is named beside it.
 func resultIn(call []byte, s *session.Skim) (r session.ToolResult, ok bool) {
 	value := rawjson.Get(call, "result")
 	if !rawjson.Truthy(value) {
@@ -251,7 +251,7 @@ func resultIn(call []byte, s *session.Skim) (r session.ToolResult, ok bool) {
 	return r, true
 }
 
-// Messages gives a message as it would be sent alone; see Replay for what is sent.
+// Messages returns a message as it would be sent alone; see Replay for what is sent.
 func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind != session.KindMessage {
 		return nil, nil

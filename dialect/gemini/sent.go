@@ -62,7 +62,7 @@ func turns(list []message) (history []turn) {
 	return history
 }
 
-// said gives the parts of an answer: only its content if that has calls or thoughts, otherwise thoughts, content and calls.
+// said returns the parts of an answer: only its content if that has calls or thoughts, otherwise thoughts, content and calls.
 func said(answer []byte) [][]byte {
 	var content [][]byte
 	if v := rawjson.Get(answer, "content"); rawjson.Truthy(v) {
@@ -102,7 +102,7 @@ func thoughtText(thought []byte) string {
 	return text
 }
 
-// resultsOf gives the results beside the calls of an answer.
+// resultsOf returns the results beside the calls of an answer.
 func resultsOf(answer []byte) (parts [][]byte) {
 	for call := range rawjson.Elements(rawjson.Get(answer, "toolCalls")) {
 		result := rawjson.Get(call, "result")
@@ -247,7 +247,7 @@ func isUnknown(part []byte) bool {
 		!slices.ContainsFunc(sentMembers, func(member string) bool { return rawjson.Get(part, member) != nil })
 }
 
-// sentPart gives a part as it is sent, nil if it is not sent. In its files the program puts the name of the tool before the ids of
+// sentPart returns a part as it is sent, nil if it is not sent. In its files the program puts the name of the tool before the ids of
 // calls, and it sends no images inside results.
 func sentPart(part []byte) []byte {
 	if isThought(part) || isUnknown(part) {
@@ -284,7 +284,7 @@ func sentPart(part []byte) []byte {
 // partMembers are the members that make a part something other than a text.
 var partMembers = []string{"videoMetadata", "thought", "codeExecutionResult", "executableCode", "fileData", contents.Call, contents.Result, "inlineData"}
 
-// textOf gives the text of a content as the program sees it when it decides whether to send the content. A part that is not a text
+// textOf returns the text of a content as the program sees it when it decides whether to send the content. A part that is not a text
 // appears as its type in brackets.
 func textOf(content []byte) string {
 	if text, ok := rawjson.Unquote(content); ok {

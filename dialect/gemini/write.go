@@ -22,7 +22,7 @@ func (d *Dialect) Habits() dialect.Habits {
 // CheckID returns an error if an id is not valid in a file name.
 func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
 
-// Header gives the first line. The program writes directories only for a sub-agent, and adds those that it finds in a header to its
+// Header returns the first line. The program writes directories only for a sub-agent, and adds those that it finds in a header to its
 // workspace; here they hold the working directory.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	var w dialect.Object
@@ -75,7 +75,7 @@ func (d *Dialect) Copy(record []byte, from session.Header, to dialect.NewSession
 	return record
 }
 
-// Record gives the line of a new entry. Frame adds what depends on the log. The program takes U+2028 and U+2029 as ends of
+// Record returns the line of a new entry. Frame adds what depends on the log. The program takes U+2028 and U+2029 as ends of
 // lines, so they are escaped.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	record, err := recordOf(n)
@@ -112,7 +112,7 @@ func set(members []byte) []byte {
 	return w.End()
 }
 
-// messageRecord gives the line of a message, which is either one of the program without id and time, or a content.
+// messageRecord returns the line of a message, which is either one of the program without id and time, or a content.
 func messageRecord(n dialect.NewEntry, m []byte) ([]byte, error) {
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")
@@ -141,7 +141,7 @@ func messageRecord(n dialect.NewEntry, m []byte) ([]byte, error) {
 	return w.End(), nil
 }
 
-// compacted gives the line that replaces the conversation by a summary.
+// compacted returns the line that replaces the conversation by a summary.
 func compacted(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	if rawjson.IsObject(b.Details) && rawjson.Valid(b.Details) && rawjson.IsArray(rawjson.Get(rawjson.Get(b.Details, typeSet), "messages")) {
 		return rawjson.Compact(b.Details), nil // the details come from a log of the program
@@ -159,7 +159,7 @@ func compacted(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	return set(w.End()), nil
 }
 
-// custom gives the line of a note of the program, or of an entry of an extension. The program skips unknown
+// custom returns the line of a note of the program, or of an entry of an extension. The program skips unknown
 // lines.
 func custom(n dialect.NewEntry, b session.Custom) ([]byte, error) {
 	if b.Data != nil && !rawjson.Valid(b.Data) {
@@ -189,7 +189,7 @@ func custom(n dialect.NewEntry, b session.Custom) ([]byte, error) {
 	return w.End(), nil
 }
 
-// opaque gives the line of a message of an unknown type, or a line that the program does not know.
+// opaque returns the line of a message of an unknown type, or a line that the program does not know.
 func opaque(n dialect.NewEntry, b session.Opaque) ([]byte, error) {
 	if !rawjson.IsObject(b.JSON) || !rawjson.Valid(b.JSON) || isHeader(b.JSON) || rawjson.Get(b.JSON, typeSet) != nil || rawjson.Get(b.JSON, typeRewind) != nil {
 		return nil, errors.New("the line is not that of an entry")

@@ -148,7 +148,7 @@ func response(r session.ToolResult) []byte {
 	return w.End()
 }
 
-// Content gives texts and pictures. The format has no custom messages.
+// Content returns texts and pictures. The format has no custom messages.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(contents(dialect.Prose(parts)))
 }
@@ -170,8 +170,8 @@ func (d *Dialect) SetOrigin(raw, origin []byte) []byte {
 // lasting are the columns of a session that the program does not change.
 var lasting = []string{"id", "working_dir", "created_at", "parent_session_id"}
 
-// Origin gives the member, and the rest without it and without what the program changes later: all but a few columns of a session, and the
-// flags of a message.
+// Origin returns the member, and the rest without it and without what the program changes later: all but a few columns of a session, and
+// the flags of a message.
 func (d *Dialect) Origin(raw []byte) (origin, rest []byte) {
 	if row := form.Row(raw); row != nil {
 		if origin = rawjson.Get(rawjson.Get(row, "extension_data"), dialect.OriginMember); origin == nil {

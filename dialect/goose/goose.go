@@ -41,7 +41,7 @@ var (
 	_ session.Omitter      = (*reader)(nil)
 )
 
-// codecOf gives the codec of one log.
+// codecOf returns the codec of one log.
 func codecOf(dec *rowlog.Decoder) session.Codec {
 	return session.Codec{EntryCodec: &reader{dec: dec}, MessageCodec: &messages{}}
 }
@@ -138,7 +138,7 @@ type messages struct {
 	chat.Wire
 }
 
-// promptOf gives the text of a message that the user sees.
+// promptOf returns the text of a message that the user sees.
 func promptOf(row []byte) string {
 	if !flag(row, "userVisible") {
 		return ""
@@ -146,7 +146,7 @@ func promptOf(row []byte) string {
 	return dialect.TextOf(contentParts(rawjson.Get(row, "content_json")))
 }
 
-// flag gives a flag of a message: userVisible or agentVisible. Both are true if one of them is missing.
+// flag returns a flag of a message: userVisible or agentVisible. Both are true if one of them is missing.
 func flag(row []byte, name string) bool {
 	metadata := rawjson.Get(row, "metadata_json")
 	for _, other := range [...]string{"userVisible", "agentVisible"} {
@@ -157,7 +157,7 @@ func flag(row []byte, name string) bool {
 	return string(rawjson.Get(metadata, name)) != "false"
 }
 
-// Time gives when an entry was made.
+// Time returns when an entry was made.
 func (d *entries) Time(raw []byte) session.Time {
 	if row := form.Said(raw); row != nil {
 		return rowlog.Time(rawjson.Get(row, "created_timestamp"))

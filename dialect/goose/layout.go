@@ -19,7 +19,7 @@ var database = filepath.Join("sessions", "sessions.db")
 // pathRoot is the variable that moves all folders of the program below another one.
 const pathRoot = "GOOSE_PATH_ROOT"
 
-// Roots gives the place that GOOSE_PATH_ROOT names, else the one in the data folder of the user.
+// Roots returns the place that GOOSE_PATH_ROOT names, else the one in the data folder of the user.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	data := rowlog.DataHome(env)
 	usual := l.RootAt(filepath.Join(data, "goose"))
@@ -29,12 +29,12 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{usual}
 }
 
-// RootAt gives the place in the data folder of the program.
+// RootAt returns the place in the data folder of the program.
 func (layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, database), Driver: driver}
 }
 
-// Place gives the path of the database in dir, as the program places it below XDG_DATA_HOME.
+// Place returns the path of the database in dir, as the program places it below XDG_DATA_HOME.
 func (l layout) Place(dir string) string {
 	switch base := filepath.Base(dir); {
 	case filepath.Ext(base) == ".db":

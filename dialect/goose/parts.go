@@ -16,7 +16,7 @@ import (
 // The messages of entries have the form in which the program exports them: {"role":…,"content":[…],"metadata":{…}}. The messages of a
 // context are those of package chat.
 
-// own gives the message of a row.
+// own returns the message of a row.
 func own(row []byte) []byte {
 	var w dialect.Object
 	for _, m := range [...]struct{ key, column string }{{"role", "role"}, {"content", "content_json"}, {"metadata", "metadata_json"}} {
@@ -48,7 +48,7 @@ func (d *messages) Role(m []byte) session.Role {
 	return d.Wire.Role(m)
 }
 
-// MessageParts gives what is inside a message in neutral form.
+// MessageParts returns what is inside a message in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	if isOwn(m) {
 		return contentParts(rawjson.Get(m, "content"))
@@ -56,7 +56,7 @@ func (d *Dialect) MessageParts(m []byte) []session.Part {
 	return chat.Parts(m)
 }
 
-// contentParts gives what is inside a content in neutral form.
+// contentParts returns what is inside a content in neutral form.
 func contentParts(content []byte) (list []session.Part) {
 	for c := range rawjson.Elements(content) {
 		switch kind := rawjson.Str(c, "type"); kind {
@@ -154,7 +154,7 @@ func resourceText(resource []byte) string {
 	return fmt.Sprintf("[Binary content (%s) - %d bytes]", cmp.Or(rawjson.Str(resource, "mimeType"), "application/octet-stream"), len(data))
 }
 
-// blocksOf gives the list of contents in a tool's result. Older versions kept the list without an object around it.
+// blocksOf returns the list of contents in a tool's result. Older versions kept the list without an object around it.
 func blocksOf(value []byte) []byte {
 	if rawjson.IsArray(value) {
 		return value
@@ -162,7 +162,7 @@ func blocksOf(value []byte) []byte {
 	return rawjson.Get(value, "content")
 }
 
-// Parts gives what is inside an entry in neutral form.
+// Parts returns what is inside an entry in neutral form.
 func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	if e.Kind == session.KindOpaque {
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
@@ -194,7 +194,7 @@ func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 // failedMember is a member of the metadata: how an answer of another agent failed, {"stop":…,"error":…}.
 const failedMember = "treelineFailed"
 
-// modelOf gives the provider and the model of an answer.
+// modelOf returns the provider and the model of an answer.
 func modelOf(metadata []byte) (provider, model string) {
 	i := rawjson.Get(metadata, "inference")
 	return rawjson.Str(i, "provider"), rawjson.Str(i, "requestedModel")

@@ -47,7 +47,8 @@ func shown(c []byte) bool {
 	return false
 }
 
-// read gives the messages on a path that the model sees, and the model that is used. refused says why the program does not read the session.
+// read returns the messages on a path that the model sees, and the model that is used. refused says why the program does not read the
+// session.
 func (r *reader) read(p session.Path) (list []said, model string, refused *session.Problem, err error) {
 	if r.dec.Broken > 0 {
 		problem := form.Refusal(r.dec.Broken, 0, "a row holds no JSON")
@@ -241,7 +242,7 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// Messages gives what one message contributes to a context.
+// Messages returns what one message contributes to a context.
 func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	row := form.Said(raw)
 	if e.Kind == session.KindOpaque || !flag(row, "agentVisible") {
@@ -252,7 +253,7 @@ func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return m.send(map[string]string{}, seesPictures(model)), nil
 }
 
-// send gives a message in the form of chat completions. names are those of tools by the ids of their calls.
+// send returns a message in the form of chat completions. names are those of tools by the ids of their calls.
 func (m *said) send(names map[string]string, sees bool) [][]byte {
 	if m.role == "assistant" {
 		return m.answer(names)
@@ -294,7 +295,7 @@ func joined(list [][]byte) []byte {
 	return rawjson.Quote(strings.Join(texts, "\n"))
 }
 
-// answer gives the message of the model, if it says anything besides thinking.
+// answer returns the message of the model, if it says anything besides thinking.
 func (m *said) answer(names map[string]string) [][]byte {
 	var a chat.Answer
 	before := "" // the type of the previous content
@@ -351,7 +352,7 @@ func plainName(name string) string {
 	}, name)
 }
 
-// argumentsOf gives the arguments of a call as an object; any other value becomes a member of one.
+// argumentsOf returns the arguments of a call as an object; any other value becomes a member of one.
 func argumentsOf(call session.ToolCall) []byte {
 	if rawjson.IsObject(call.Arguments) {
 		return call.Arguments
@@ -361,7 +362,7 @@ func argumentsOf(call session.ToolCall) []byte {
 	return w.End()
 }
 
-// result gives the message of a result.
+// result returns the message of a result.
 func result(c []byte, names map[string]string, sees bool) []byte {
 	id := rawjson.Str(c, "id")
 	out := chat.Result{CallID: id, Name: names[id]}

@@ -35,7 +35,7 @@ func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)
 	}
 }
 
-// headerOfTree gives the record of the session that an entry is in.
+// headerOfTree returns the record of the session that an entry is in.
 func headerOfTree(e session.Entry) []byte {
 	if e.Tree() == nil {
 		return nil

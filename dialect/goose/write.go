@@ -25,7 +25,7 @@ func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, ContinuesListed: true, CompactsInPlace: true}
 }
 
-// Header gives the row of a new session.
+// Header returns the row of a new session.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	var w dialect.Object
 	w.Str("id", string(n.ID))
@@ -122,7 +122,7 @@ func randomHex(random io.Reader, n int) (string, error) {
 	return hex.EncodeToString(b), err
 }
 
-// Record gives the record of a new entry. Frame gives it its time.
+// Record returns the record of a new entry. Frame gives it its time.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	b, ok := n.Body.(session.Message)
 	if !ok {
@@ -157,7 +157,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	return form.Record(w.End()), nil
 }
 
-// line gives JSON in one line.
+// line returns JSON in one line.
 func line(json []byte) []byte { return rawjson.EscapeBreaks(rawjson.Compact(json)) }
 
 // Frame gives messages times that do not run backwards, because messages are ordered by time.
@@ -165,7 +165,7 @@ func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter
 	return form.Frame(t, "created_timestamp", batch)
 }
 
-// Copy gives a record for a copy of its session.
+// Copy returns a record for a copy of its session.
 func (d *Dialect) Copy(raw []byte, _ session.Header, to dialect.NewSession) []byte {
 	row := form.Said(raw)
 	if row == nil {

@@ -109,7 +109,7 @@ func answerInfo(m dialect.NewMessage) []byte {
 	return w.End()
 }
 
-// saidParts gives texts and images as parts.
+// saidParts returns texts and images as parts.
 func saidParts(parts []session.Part) (list [][]byte) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -137,7 +137,7 @@ func picture(p session.Image) []byte {
 	return w.End()
 }
 
-// answerParts gives the parts of an answer in their order.
+// answerParts returns the parts of an answer in their order.
 func answerParts(m dialect.NewMessage, parts []session.Part, results []session.ToolResult) (list [][]byte) {
 	var span dialect.Object
 	at := millis(m.Time.UnixMilli())
@@ -225,7 +225,7 @@ func toolPart(c session.ToolCall, r session.ToolResult, done bool, span []byte) 
 	return w.End()
 }
 
-// Content gives texts and images as parts. The format has no custom messages.
+// Content returns texts and images as parts. The format has no custom messages.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(saidParts(dialect.Prose(parts)))
 }
@@ -246,7 +246,7 @@ func (d *Dialect) SetOrigin(raw, origin []byte) []byte {
 // lasting are the columns of a session that the program does not change.
 var lasting = []string{"id", "parent_id", "directory", "version", "time_created"}
 
-// Origin gives the member, and the rest without it and without what the program changes later: the times and sums of a session, the
+// Origin returns the member, and the rest without it and without what the program changes later: the times and sums of a session, the
 // times of a message, and the summary that it adds to a prompt.
 func (d *Dialect) Origin(raw []byte) (origin, rest []byte) {
 	if row := rowOf(raw); row != nil {

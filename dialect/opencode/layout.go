@@ -21,7 +21,7 @@ const (
 	database    = "opencode.db"
 )
 
-// Roots gives the place that OPENCODE_DB names, then the one in the data folder of the user.
+// Roots returns the place that OPENCODE_DB names, then the one in the data folder of the user.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	data := rowlog.DataHome(env)
 	usual := l.RootAt(filepath.Join(data, "opencode"))
@@ -36,7 +36,7 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{usual}
 }
 
-// RootAt gives the place in the folder of the program.
+// RootAt returns the place in the folder of the program.
 func (l layout) RootAt(dir string) dialect.Root {
 	if l.files {
 		return dialect.Root{Sessions: filepath.Join(dir, storageName), Driver: fileDriver}
@@ -44,7 +44,7 @@ func (l layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, database), Driver: driver}
 }
 
-// Place gives the path of a database, or of a folder of files, in dir, with the names that the program uses below XDG_DATA_HOME.
+// Place returns the path of a database, or of a folder of files, in dir, with the names that the program uses below XDG_DATA_HOME.
 func (l layout) Place(dir string) string {
 	base := filepath.Base(dir)
 	switch {

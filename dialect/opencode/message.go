@@ -31,7 +31,7 @@ func (d *Format) Role(m []byte) session.Role {
 	return d.Wire.Role(m)
 }
 
-// MessageParts gives what is inside a message in neutral form.
+// MessageParts returns what is inside a message in neutral form.
 func (d *Format) MessageParts(m []byte) []session.Part {
 	if info := rawjson.Get(m, "info"); info != nil {
 		return ownParts(rawjson.Elements(rawjson.Get(m, "parts")))

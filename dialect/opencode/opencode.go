@@ -87,7 +87,7 @@ var form = &rowlog.Form{
 	Header: headerOf,
 }
 
-// rowOf gives the row of a session in a header record; nil for any other record.
+// rowOf returns the row of a session in a header record; nil for any other record.
 func rowOf(record []byte) []byte { return form.Row(record) }
 
 // Detect claims a log whose first object is the row of a session.
@@ -259,7 +259,7 @@ func (r *reader) Path(_ *session.Tree, to int) []int {
 	return list
 }
 
-// Time gives when an entry was made.
+// Time returns when an entry was made.
 func (d *entries) Time(raw []byte) session.Time {
 	if row := rawjson.Get(raw, "message"); row != nil {
 		return session.Time{Text: string(rawjson.Get(row, "time_created"))}

@@ -18,7 +18,7 @@ const (
 	mediaText       = "Attached media from tool result:"
 )
 
-// own gives the message of a record as the program exports it: {"info":data,"parts":[data,…]}.
+// own returns the message of a record as the program exports it: {"info":data,"parts":[data,…]}.
 func own(record []byte) []byte {
 	var w dialect.Object
 	w.Add("info", rawjson.Get(rawjson.Get(record, "message"), "data"))
@@ -30,7 +30,7 @@ func own(record []byte) []byte {
 	return w.End()
 }
 
-// partsOf gives the ids and data of the parts of a record, without those of other messages and what is damaged and has no data.
+// partsOf returns the ids and data of the parts of a record, without those of other messages and what is damaged and has no data.
 func partsOf(record []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		id := rawjson.Str(rawjson.Get(record, "message"), "id")
@@ -45,7 +45,7 @@ func partsOf(record []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// ownParts gives what is inside a message in neutral form: a call is followed by its result.
+// ownParts returns what is inside a message in neutral form: a call is followed by its result.
 func ownParts(parts iter.Seq[[]byte]) (list []session.Part) {
 	for p := range parts {
 		kind := rawjson.Str(p, "type")
@@ -84,7 +84,7 @@ func thinking(p []byte) session.Thinking {
 	return t
 }
 
-// toolParts gives a call and, if it has ended, its result.
+// toolParts returns a call and, if it has ended, its result.
 func toolParts(p []byte) []session.Part {
 	state := rawjson.Get(p, "state")
 	c := session.ToolCall{ID: rawjson.Str(p, "callID"), Name: rawjson.Str(p, "tool"), Arguments: session.Raw(rawjson.Get(state, "input"))}
@@ -115,7 +115,7 @@ func file(p []byte) session.Part {
 	return session.OpaquePart{Type: "file", JSON: p}
 }
 
-// Parts gives what is inside an entry in neutral form.
+// Parts returns what is inside an entry in neutral form.
 func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	if e.Kind == session.KindOpaque {
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil

@@ -31,7 +31,7 @@ func messageOf(e session.Entry, raw []byte, hidden string) said {
 	return m
 }
 
-// read gives the messages on a path. A revert hides a part of the last one.
+// read returns the messages on a path. A revert hides a part of the last one.
 func (r *reader) read(p session.Path) ([]said, error) {
 	var list []said
 	for _, e := range p.Entries() {
@@ -51,7 +51,7 @@ func (r *reader) read(p session.Path) ([]said, error) {
 	return list, nil
 }
 
-// compaction gives the part of a message that requests a compaction, nil if it has none.
+// compaction returns the part of a message that requests a compaction, nil if it has none.
 func (m *said) compaction() []byte {
 	if i := slices.IndexFunc(m.parts, func(p []byte) bool { return rawjson.Str(p, "type") == "compaction" }); i >= 0 && m.user {
 		return m.parts[i]
@@ -59,7 +59,7 @@ func (m *said) compaction() []byte {
 	return nil
 }
 
-// compacted gives the messages that are left by the last completed compaction. If the compaction names a tail, the messages from
+// compacted returns the messages that are left by the last completed compaction. If the compaction names a tail, the messages from
 // its beginning follow the summary.
 func compacted(list []said) []said {
 	done := map[string]int{} // id of the requesting message → position of the summary
@@ -108,7 +108,7 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// Messages gives what one message contributes to a context.
+// Messages returns what one message contributes to a context.
 func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind == session.KindOpaque {
 		return nil, nil
@@ -141,7 +141,7 @@ func (m *said) failed() bool {
 	return rawjson.Str(failed, "name") != aborted || !spoke
 }
 
-// send gives the messages that the program sends for one message, in the form of chat completions. model is the model that they are
+// send returns the messages that the program sends for one message, in the form of chat completions. model is the model that they are
 // sent to, "" for the one that answered.
 func (m *said) send(model string) [][]byte {
 	if m.user {
@@ -180,7 +180,7 @@ func (m *said) send(model string) [][]byte {
 	return a.list
 }
 
-// prompt gives the message of the user.
+// prompt returns the message of the user.
 func (m *said) prompt() [][]byte {
 	var list [][]byte
 	for _, p := range m.parts {

@@ -34,7 +34,7 @@ func (d *Dialect) Habits() dialect.Habits {
 // header is the record of a row.
 func header(row []byte) []byte { return append(append([]byte(`{"session":`), row...), '}') }
 
-// Header gives the row of a new session. The program looks for a title until it has found one.
+// Header returns the row of a new session. The program looks for a title until it has found one.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	var w dialect.Object
 	w.Str("id", string(n.ID))
@@ -145,7 +145,7 @@ func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
 	return session.EntryID(fmt.Sprintf("msg_%012x%s", 0, s)), err
 }
 
-// Record gives the record of a new entry. Frame completes it.
+// Record returns the record of a new entry. Frame completes it.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	switch b := n.Body.(type) {
 	case session.Message:
@@ -180,7 +180,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 // keptMember carries the first entry that a compaction keeps from Record to Frame.
 const keptMember = "treelineKept"
 
-// bare gives an object on one line without some members, because they are columns.
+// bare returns an object on one line without some members, because they are columns.
 func bare(object []byte, without ...string) []byte {
 	for _, name := range without {
 		object = rawjson.Delete(object, name)
@@ -231,7 +231,7 @@ func partID(message string, k int) string {
 	return fmt.Sprintf("prt_%s%05d%s", rest[:12], k, rest[17:])
 }
 
-// Copy gives a record for a copy of its session with new ids, because ids are unique in the database.
+// Copy returns a record for a copy of its session with new ids, because ids are unique in the database.
 func (d *Dialect) Copy(raw []byte, _ session.Header, to dialect.NewSession) []byte {
 	row := rawjson.Get(raw, "message")
 	if row == nil {

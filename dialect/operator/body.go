@@ -50,7 +50,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
-// value gives a member, nil if it is null: the program leaves out a member without a value, but its own forks write null.
+// value returns a member, nil if it is null: the program leaves out a member without a value, but its own forks write null.
 func value(raw []byte, key string) session.Raw {
 	v := rawjson.Get(raw, key)
 	if rawjson.IsNull(v) {

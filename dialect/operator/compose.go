@@ -40,7 +40,7 @@ func messageID(seed string) string {
 	return dialect.UUIDv4([16]byte(sum[:]))
 }
 
-// answer gives the members that only an answer has, each with a comma before it.
+// answer returns the members that only an answer has, each with a comma before it.
 func answer(m dialect.NewMessage) []byte {
 	w := dialect.Object(" ") // not empty, so that every member gets its comma
 	if m.Usage != nil {
@@ -70,7 +70,7 @@ var stops = map[dialect.Stop]string{
 	dialect.StopAborted: "abort", dialect.StopError: "error", dialect.StopFilter: "content_filter",
 }
 
-// Content gives parts as blocks. Parts for which the program has no block are left out.
+// Content returns parts as blocks. Parts for which the program has no block are left out.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	var list [][]byte
 	for _, p := range parts {
@@ -100,7 +100,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(list)
 }
 
-// args gives the arguments of a call. The program drops an entry whose arguments are not an object.
+// args returns the arguments of a call. The program drops an entry whose arguments are not an object.
 func args(arguments []byte) []byte {
 	if !rawjson.IsObject(arguments) || !rawjson.Valid(arguments) {
 		return []byte("{}")
@@ -108,7 +108,7 @@ func args(arguments []byte) []byte {
 	return rawjson.Compact(arguments)
 }
 
-// resultBlocks gives tool results as blocks. The content of each is one text.
+// resultBlocks returns tool results as blocks. The content of each is one text.
 func resultBlocks(results []session.ToolResult) []byte {
 	var list [][]byte
 	for _, r := range results {

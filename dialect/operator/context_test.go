@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// short gives the role and the first text of each message of a context.
+// short returns the role and the first text of each message of a context.
 func short(t *testing.T, tree *session.Tree, leaf session.EntryID, opt session.ContextOptions) string {
 	t.Helper()
 	var out []string

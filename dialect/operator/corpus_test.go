@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// asProgram gives a log as the program sees it, without the lines that contain a Unicode line break, which it loses.
+// asProgram returns a log as the program sees it, without the lines that contain a Unicode line break, which it loses.
 func asProgram(log []byte) []byte {
 	var seen []byte
 	for line := range bytes.SplitAfterSeq(log, []byte{'\n'}) {
@@ -208,7 +208,7 @@ func fixture(t *testing.T, name string) []byte {
 	return readFile(t, filepath.Join("testdata", filepath.FromSlash(name)+".jsonl"))
 }
 
-// messages gives the messages of a context, one per line.
+// messages returns the messages of a context, one per line.
 func messages(t *testing.T, tree *session.Tree, leaf session.EntryID, opt session.ContextOptions) string {
 	t.Helper()
 	c, err := session.BuildContext(tree, leaf, opt)

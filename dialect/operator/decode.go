@@ -19,7 +19,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool { return headerType(first)
 // Exact reports whether the log's header is the one that this value writes.
 func (d *Dialect) Exact(first []dialect.Record) bool { return headerType(first) == d.header }
 
-// headerType gives the type of the header that a log begins with, "" if it is not a header of the family. A header whose id is not a
+// headerType returns the type of the header that a log begins with, "" if it is not a header of the family. A header whose id is not a
 // string names no session, because the program makes up another id at each load.
 func headerType(first []dialect.Record) string {
 	var typ, id, at []byte

@@ -11,7 +11,7 @@ var (
 	_ dialect.Adopter = (*Dialect)(nil)
 )
 
-// Encode gives the record of an entry that was read: its own bytes, unless its log is the document's and the program is
+// Encode returns the record of an entry that was read: its own bytes, unless its log is the document's and the program is
 // to read it (then Migrated is set, see decoder.begin). In that case the type becomes the program's name, a compaction gets
 // the token count that the program requires, and all other members stay as they are.
 func (d *Dialect) Encode(e session.Entry) ([]byte, error) {

@@ -29,7 +29,7 @@ const base = ".operator"
 // profileVariable names the profile in use.
 const profileVariable = "OPERATOR_PROFILE"
 
-// Roots gives the folder for new sessions, then the one beside the profiles and those of all profiles. Profiles have names
+// Roots returns the folder for new sessions, then the one beside the profiles and those of all profiles. Profiles have names
 // of the user's choice, so their folder is listed.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	dir := filepath.Join(env.Home, base)
@@ -59,7 +59,7 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 	return roots
 }
 
-// Profile gives the place of a profile; "" is the one that the environment names, or else the value's own.
+// Profile returns the place of a profile; "" is the one that the environment names, or else the value's own.
 func (l layout) Profile(env dialect.Env, name string) (dialect.Root, error) {
 	dir, from := filepath.Join(env.Home, base), ""
 	if name == "" {
@@ -77,7 +77,7 @@ func (l layout) Profile(env dialect.Env, name string) (dialect.Root, error) {
 	return l.RootAt(filepath.Join(dir, "profiles", name)), nil
 }
 
-// RootAt gives the place below a profile's folder.
+// RootAt returns the place below a profile's folder.
 func (l layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, "sessions")}
 }

@@ -16,7 +16,7 @@ var _ dialect.Lister = (*Dialect)(nil)
 // Shows accepts every log directly in the folder, and all of them if all is set.
 func (d *Dialect) Shows(name string, all bool) bool { return all || !strings.Contains(name, "/") }
 
-// List gives a session's row with the program's members. The time of last use is that of the last message, or else of the header; for
+// List returns a session's row with the program's members. The time of last use is that of the last message, or else of the header; for
 // the document it is that of the file. The program never fills in the name; here an entry may provide it.
 func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
 	p := peek{Peeker: dialect.Peeker{Text: new(rawjson.Text)}}

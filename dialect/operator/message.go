@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Messages gives what an entry contributes to a context, as the program does. Messages of the log keep unknown members.
+// Messages returns what an entry contributes to a context, as the program does. Messages of the log keep unknown members.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	var w dialect.Object
 	switch e.Kind {
@@ -54,7 +54,7 @@ func copyValues(w *dialect.Object, raw []byte, keys ...string) {
 // noTokens is the token count of a compaction that has none.
 var noTokens = session.Raw("0")
 
-// blocks gives the content of a custom message as the program does: a text becomes a block.
+// blocks returns the content of a custom message as the program does: a text becomes a block.
 func blocks(content []byte) []byte {
 	switch {
 	case rawjson.IsArray(content):
@@ -77,7 +77,7 @@ const (
 	summaryEnd     = "\n</summary>"
 )
 
-// LLM gives a message in the form that goes to a provider; nil if it is not sent. Operator has no texts of its own for
+// LLM returns a message in the form that goes to a provider; nil if it is not sent. Operator has no texts of its own for
 // summaries, so they are wrapped like those of the pi family. A provider would refuse unknown roles.
 func (d *Dialect) LLM(m []byte) ([]byte, error) {
 	switch rawjson.Str(m, "role") {
@@ -113,7 +113,7 @@ func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 // Role says who speaks in a message.
 func (d *Dialect) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
 
-// ToolCalls gives the ids of the calls in an assistant's message.
+// ToolCalls returns the ids of the calls in an assistant's message.
 func (d *Dialect) ToolCalls(m []byte) []string {
 	if rawjson.Str(m, "role") != "assistant" {
 		return nil
@@ -121,7 +121,7 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	return dialect.BlockIDs(m, "contents", "tool_call")
 }
 
-// ToolResults gives the ids of all calls whose results the message has: one message has the results of a whole turn.
+// ToolResults returns the ids of all calls whose results the message has: one message has the results of a whole turn.
 func (d *Dialect) ToolResults(m []byte) []string {
 	if rawjson.Str(m, "role") == "assistant" {
 		return nil
@@ -143,7 +143,7 @@ func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	return dialect.Strip(m, "contents", "signature", drop, "tool_call", "tool_result"), nil
 }
 
-// Parts gives what is inside an entry in neutral form.
+// Parts returns what is inside an entry in neutral form.
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -158,7 +158,7 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return nil, nil
 }
 
-// MessageParts gives what is inside a message of a context in neutral form.
+// MessageParts returns what is inside a message of a context in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	switch rawjson.Str(m, "role") {
 	case "branch_summary", "compaction_summary":
@@ -171,7 +171,7 @@ func (d *Dialect) MessageParts(m []byte) []session.Part {
 	return parts
 }
 
-// contentParts gives the parts of a list of blocks. Blocks of an unknown type are kept, so that they can be shown.
+// contentParts returns the parts of a list of blocks. Blocks of an unknown type are kept, so that they can be shown.
 func contentParts(contents []byte) []session.Part {
 	var parts []session.Part
 	for block := range rawjson.Elements(contents) {
@@ -196,7 +196,7 @@ func contentParts(contents []byte) []session.Part {
 	return parts
 }
 
-// images gives the images of one block. Only their first bytes show the format.
+// images returns the images of one block. Only their first bytes show the format.
 func images(block []byte) []session.Part {
 	var parts []session.Part
 	for picture := range rawjson.Elements(rawjson.Get(block, "images")) {

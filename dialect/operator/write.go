@@ -34,7 +34,7 @@ func seconds(t time.Time) []byte {
 	return out
 }
 
-// Header gives the first record of a session. The document's header has no version.
+// Header returns the first record of a session. The document's header has no version.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if err := d.CheckID(n.ID); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return raw, nil, nil
 }
 
-// Record gives the record of a new entry, members in the order of the program or of the document's example.
+// Record returns the record of a new entry, members in the order of the program or of the document's example.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	kind, ok := d.typeOf(n.Body)
 	if !ok {
@@ -146,7 +146,7 @@ func complete(m []byte, n dialect.NewEntry) []byte {
 	return m
 }
 
-// typeOf gives the type of a body; ok is false if the format has none. An Opaque body must not become a header.
+// typeOf returns the type of a body; ok is false if the format has none. An Opaque body must not become a header.
 func (d *Dialect) typeOf(b session.Body) (typ string, ok bool) {
 	switch k := session.KindOf(b); k {
 	case session.KindBranchSummary:

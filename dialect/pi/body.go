@@ -102,7 +102,7 @@ func (d *Dialect) answered(provider, model []byte) session.Raw {
 	return rawjson.Quote(p + "/" + m)
 }
 
-// splitModel gives the model of pi's contexts: provider and model as the record has them, whatever their type.
+// splitModel returns the model of pi's contexts: provider and model as the record has them, whatever their type.
 func splitModel(provider, model []byte) session.Raw {
 	var w dialect.Object = []byte("{")
 	if provider != nil {
@@ -154,7 +154,7 @@ func (d *Dialect) thinkingLevelChange(raw []byte) session.ThinkingLevelChange {
 	return change
 }
 
-// firstGiven gives the first value that is not null; nil if there is none.
+// firstGiven returns the first value that is not null; nil if there is none.
 func firstGiven(values ...[]byte) session.Raw {
 	for _, v := range values {
 		if !rawjson.IsNull(v) {
@@ -256,7 +256,7 @@ func (d *Dialect) compaction(e session.Entry, raw []byte) session.Compaction {
 	return c
 }
 
-// remoteHistory gives what omp passes on if the provider itself compacted the conversation.
+// remoteHistory returns what omp passes on if the provider itself compacted the conversation.
 func remoteHistory(preserveData []byte) []byte {
 	remote := rawjson.Get(preserveData, "openaiRemoteCompaction")
 	provider, items := rawjson.Get(remote, "provider"), rawjson.Get(remote, "replacementHistory")
@@ -312,13 +312,13 @@ var (
 	costKeys  = []string{"input", "output", "cacheRead", "cacheWrite", "total"}
 )
 
-// str gives the text of a string.
+// str returns the text of a string.
 func str(value []byte) string {
 	s, _ := rawjson.Unquote(value)
 	return s
 }
 
-// Time gives the time of an entry.
+// Time returns the time of an entry.
 func (d *Dialect) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
 }

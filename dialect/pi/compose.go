@@ -119,7 +119,7 @@ func stamped(w dialect.Object, at time.Time) []byte {
 	return w.End()
 }
 
-// Content gives parts as blocks. Parts for which the family has no block are left out.
+// Content returns parts as blocks. Parts for which the family has no block are left out.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	var list [][]byte
 	for _, p := range parts {

@@ -52,7 +52,7 @@ func (d *Dialect) Exact(first []dialect.Record) bool {
 	return d.newer.slot && len(first) > 0 && d.IsSlot(dialect.TrimBOM(first[0].Data))
 }
 
-// Encode gives the record of an entry that was read: its own bytes, unless its log is of an old version. Then the members
+// Encode returns the record of an entry that was read: its own bytes, unless its log is of an old version. Then the members
 // that the migration changes are changed and all others stay. Reading an old log changes nothing on disk; the log is rewritten
 // when the session is opened for writing.
 func (d *Dialect) Encode(e session.Entry) ([]byte, error) {

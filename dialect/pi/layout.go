@@ -20,7 +20,7 @@ type layout struct {
 	crumbs bool
 }
 
-// Roots gives the agent's folder: the one that the environment names, or else the one in the home directory. The program
+// Roots returns the agent's folder: the one that the environment names, or else the one in the home directory. The program
 // does not look into both.
 func (l *layout) Roots(env dialect.Env) []dialect.Root {
 	if dir := env.Getenv(l.env); dir != "" {
@@ -29,7 +29,7 @@ func (l *layout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{l.RootAt(filepath.Join(env.Home, l.base, "agent"))}
 }
 
-// RootAt gives the places below an agent's folder.
+// RootAt returns the places below an agent's folder.
 func (l *layout) RootAt(dir string) dialect.Root {
 	r := dialect.Root{Sessions: filepath.Join(dir, "sessions")}
 	if l.blobs {
@@ -104,7 +104,7 @@ func dirDoc(env dialect.Env, cwd string) string { return absolute(env.Abs(cwd, f
 // dirDocReal is the rule of the format's document for a path without links.
 func dirDocReal(env dialect.Env, cwd string) string { return absolute(resolved(env, cwd)) }
 
-// resolved gives a path without links, or the absolute path if it does not exist.
+// resolved returns a path without links, or the absolute path if it does not exist.
 func resolved(env dialect.Env, p string) string {
 	p = env.Abs(p, false)
 	if r, err := env.Realpath(p); err == nil {
@@ -113,7 +113,7 @@ func resolved(env dialect.Env, p string) string {
 	return p
 }
 
-// inside gives the path of p relative to dir if p is in it. A folder named "..x" is inside.
+// inside returns the path of p relative to dir if p is in it. A folder named "..x" is inside.
 func inside(dir, p string) (string, bool) {
 	rel, err := filepath.Rel(dir, p)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {

@@ -36,7 +36,7 @@ func (d *Dialect) Shows(name string, all bool) bool {
 	return all == strings.Contains(name, "/") && strings.Count(name, "/") <= 1
 }
 
-// List gives a session's row like the programs' listSessions, with their members in their order. omp names a session by its
+// List returns a session's row like the programs' listSessions, with their members in their order. omp names a session by its
 // title and orders it by the time of the file; pi uses the name that the user gave and the time of the last message.
 func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
 	var l listing
@@ -224,7 +224,7 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 	return r, true
 }
 
-// firstText gives the first text of a user's message, even an empty one; ok is false for any other message.
+// firstText returns the first text of a user's message, even an empty one; ok is false for any other message.
 func firstText(message []byte) (text string, ok bool) {
 	if rawjson.Str(message, "role") != "user" {
 		return "", false

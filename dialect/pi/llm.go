@@ -27,7 +27,7 @@ var (
 	omp18Texts = texts{omp18CompactionText, omp18BranchText}
 )
 
-// LLM gives a message in the form that goes to a provider; nil if it is not sent. The programs do not send other roles.
+// LLM returns a message in the form that goes to a provider; nil if it is not sent. The programs do not send other roles.
 func (d *Dialect) LLM(m []byte) ([]byte, error) {
 	switch role := rawjson.Str(m, "role"); role {
 	case "assistant":

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Messages gives what an entry contributes to a context, as the program does. Messages of the log are the bytes of the file if
+// Messages returns what an entry contributes to a context, as the program does. Messages of the log are the bytes of the file if
 // nothing has to change; others have the members of the program's objects in their order.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch e.Kind {
@@ -41,7 +41,7 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return nil, nil
 }
 
-// migrated gives a message of an old version in today's form.
+// migrated returns a message of an old version in today's form.
 func (d *Dialect) migrated(e session.Entry, m []byte) []byte {
 	if e.Migrated && rawjson.Str(m, "role") == "hookMessage" {
 		return rawjson.Set(m, "role", []byte(`"custom"`))
@@ -114,7 +114,7 @@ func (d *Dialect) customMessage(raw []byte) []byte {
 	return ended(m, raw)
 }
 
-// compactionMessages gives the messages of a compaction. pi puts a system message before the summary if the entry has one.
+// compactionMessages returns the messages of a compaction. pi puts a system message before the summary if the entry has one.
 func (d *Dialect) compactionMessages(raw []byte) [][]byte {
 	var list [][]byte
 	m := object(`"role":"compactionSummary"`)
@@ -178,7 +178,7 @@ func (d *Dialect) Role(m []byte) session.Role {
 
 var roleFirst = []byte(`{"role":"`)
 
-// ToolCalls gives the ids of the calls in an assistant's message.
+// ToolCalls returns the ids of the calls in an assistant's message.
 func (d *Dialect) ToolCalls(m []byte) []string {
 	if rawjson.Str(m, "role") != "assistant" {
 		return nil
@@ -186,7 +186,7 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	return dialect.BlockIDs(m, "content", "toolCall")
 }
 
-// ToolResults gives the id of the call whose result the message is.
+// ToolResults returns the id of the call whose result the message is.
 func (d *Dialect) ToolResults(m []byte) []string {
 	if rawjson.Str(m, "role") != "toolResult" {
 		return nil

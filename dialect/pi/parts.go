@@ -13,7 +13,7 @@ var (
 	skimKeys = append(messageKeys[:len(messageKeys):len(messageKeys)], "provider", "model", "usage")
 )
 
-// Parts gives what is inside an entry in neutral form.
+// Parts returns what is inside an entry in neutral form.
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -52,7 +52,7 @@ func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	return nil
 }
 
-// MessageParts gives what is inside a message of a context in neutral form, as Parts does for an entry. A message of a
+// MessageParts returns what is inside a message of a context in neutral form, as Parts does for an entry. A message of a
 // context may differ from its entry: edited, stripped, or in the provider's form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	var v [6][]byte

@@ -100,7 +100,7 @@ func (p *peek) glance(line []byte, last bool) bool {
 	return true
 }
 
-// leadingText gives the text at the beginning of content, if it is the whole content or a long text.
+// leadingText returns the text at the beginning of content, if it is the whole content or a long text.
 func leadingText(content []byte) (string, bool) {
 	first, isBlock := bytes.CutPrefix(content, textStart)
 	if len(first) == 0 || first[0] != '"' {

@@ -101,7 +101,7 @@ func (at place) index(i int) place {
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// value gives what Persist keeps of a value.
+// value returns what Persist keeps of a value.
 func (p *persister) value(v []byte, at place) []byte {
 	switch {
 	case p.err != nil || at.depth > deepest:
@@ -116,7 +116,7 @@ func (p *persister) value(v []byte, at place) []byte {
 	return v
 }
 
-// array gives what Persist keeps of an array. An array that needs no change is not parsed.
+// array returns what Persist keeps of an array. An array that needs no change is not parsed.
 func (p *persister) array(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
@@ -128,7 +128,7 @@ func (p *persister) array(v []byte, at place) []byte {
 	})
 }
 
-// object gives what Persist keeps of an object. Image data is handled before strings, because an image must not be cut.
+// object returns what Persist keeps of an object. Image data is handled before strings, because an image must not be cut.
 func (p *persister) object(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
@@ -268,7 +268,7 @@ func (d *Dialect) IsCut(record []byte) bool {
 	return false
 }
 
-// cuts gives the strings of a record that are cut, by JSON pointer, with the references of the blobs that hold them whole.
+// cuts returns the strings of a record that are cut, by JSON pointer, with the references of the blobs that hold them whole.
 func cuts(record []byte) iter.Seq2[string, string] {
 	return func(yield func(pointer, ref string) bool) {
 		// A string that was cut is nearly as long as the limit, so most records need not be searched.

@@ -32,7 +32,7 @@ func (d *Dialect) Habits() dialect.Habits {
 	return h
 }
 
-// Header gives the first record of a session.
+// Header returns the first record of a session.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if err := d.CheckID(n.ID); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (d *Dialect) editTitle(h session.Header, raw, slot []byte, edit dialect.Hea
 // slotSize is the length of a title slot without its newline: omp overwrites it in place.
 const slotSize = 255
 
-// NewSlot gives the title slot of a new log; nil if the value writes none.
+// NewSlot returns the title slot of a new log; nil if the value writes none.
 func (d *Dialect) NewSlot(n dialect.NewSession) []byte {
 	if !d.newer.slot {
 		return nil
@@ -135,7 +135,7 @@ func fitSlot(slot []byte, title, source string, at time.Time) []byte {
 	}
 }
 
-// Record gives the record of a new entry, members in the order in which the programs write them. Messages, which nearly all
+// Record returns the record of a new entry, members in the order in which the programs write them. Messages, which nearly all
 // entries are, do not use the method members.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	kind, ok := typeOf(n.Body)
@@ -172,7 +172,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	return w.End(), nil
 }
 
-// typeOf gives the type of a body; ok is false if the family has none.
+// typeOf returns the type of a body; ok is false if the family has none.
 func typeOf(b session.Body) (typ string, ok bool) {
 	switch k := session.KindOf(b); k {
 	case session.KindOpaque:

@@ -47,7 +47,7 @@ func described(m dialect.NewMessage, content []byte) []byte {
 	return content
 }
 
-// Content gives texts and images as the parts of a content.
+// Content returns texts and images as the parts of a content.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	return contents.Said(parts)
 }

@@ -30,7 +30,7 @@ const (
 // agentPrefix is the prefix of the names of sub-agents' logs.
 const agentPrefix = "agent-"
 
-// Roots gives the folders of the program: QWEN_RUNTIME_DIR, QWEN_HOME, and .qwen in the home directory.
+// Roots returns the folders of the program: QWEN_RUNTIME_DIR, QWEN_HOME, and .qwen in the home directory.
 func (l layout) Roots(env dialect.Env) (roots []dialect.Root) {
 	for _, name := range [...]string{"QWEN_RUNTIME_DIR", "QWEN_HOME"} {
 		if dir := env.Getenv(name); dir != "" {
@@ -40,7 +40,7 @@ func (l layout) Roots(env dialect.Env) (roots []dialect.Root) {
 	return append(roots, l.RootAt(filepath.Join(env.Home, ".qwen")))
 }
 
-// RootAt gives the place below the folder of the program.
+// RootAt returns the place below the folder of the program.
 func (layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, "projects")}
 }
@@ -80,7 +80,7 @@ func (layout) Owns(name string) bool {
 	return false
 }
 
-// Named gives the id, which is the name of the file.
+// Named returns the id, which is the name of the file.
 func (layout) Named(name string) (session.ID, session.Time) {
 	return session.ID(strings.TrimSuffix(path.Base(name), ".jsonl")), session.Time{}
 }
@@ -101,7 +101,7 @@ func (l layout) Kin(name string, said session.ID) (session.ID, string) {
 	return id, string(said)
 }
 
-// WorkDir gives nothing, because the name of a folder cannot be reversed.
+// WorkDir returns nothing, because the name of a folder cannot be reversed.
 func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
 // DirBeside is Dir, because directories may share a folder.

@@ -77,7 +77,7 @@ func isMeta(raw []byte) bool {
 	return rawjson.Str(raw, "provenance") == typeSystem
 }
 
-// summaryOf gives the first text of a compressed history.
+// summaryOf returns the first text of a compressed history.
 func summaryOf(payload []byte) string {
 	for m := range rawjson.Elements(rawjson.Get(payload, "compressedHistory")) {
 		if text := dialect.TextOf(contents.AppendParts(nil, rawjson.Get(m, "parts"), nil)); strings.TrimSpace(text) != "" {
@@ -102,7 +102,7 @@ var (
 // providerMember is a member of an answer that only treeline uses: the provider of the model, if the model's name does not show it.
 const providerMember = "treelineProvider"
 
-// usedBy gives the model of an answer and its usage.
+// usedBy returns the model of an answer and its usage.
 func usedBy(raw []byte, s *session.Skim) (provider, model string, u session.Usage) {
 	var v [3][]byte
 	rawjson.Pick(raw, answerKeys, v[:])
@@ -148,7 +148,7 @@ func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)
 	}
 }
 
-// Parts gives what is inside an entry in neutral form.
+// Parts returns what is inside an entry in neutral form.
 func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return entryParts(nil, e, raw, nil), nil
 }
@@ -183,12 +183,12 @@ func entryParts(list []session.Part, e session.Entry, raw []byte, s *session.Ski
 	return list
 }
 
-// MessageParts gives what is inside a content in neutral form.
+// MessageParts returns what is inside a content in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	return contents.AppendParts(nil, rawjson.Get(m, "parts"), nil)
 }
 
-// Messages gives the message of an entry; see Replay for what is sent.
+// Messages returns the message of an entry; see Replay for what is sent.
 func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if message := rawjson.Get(raw, "message"); e.Kind == session.KindMessage && rawjson.IsObject(message) {
 		return [][]byte{rawjson.Compact(message)}, nil

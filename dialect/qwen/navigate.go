@@ -39,7 +39,7 @@ func (j *joining) Path(t *session.Tree, to int) (path []int) {
 	return path
 }
 
-// firstOf gives the position of the first line of a record.
+// firstOf returns the position of the first line of a record.
 func (j *joining) firstOf(t *session.Tree, at int) int {
 	e := t.At(at)
 	if e.NativeID == "" || e.NativeID == e.ID {

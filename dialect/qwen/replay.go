@@ -35,7 +35,7 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// begin gives the position on the path at which the program's history begins: after the last line that the program does not read.
+// begin returns the position on the path at which the program's history begins: after the last line that the program does not read.
 func (d *reader) begin(p session.Path) int {
 	for k := p.Len() - 1; k >= 0; k-- {
 		if d.lost[p.At(k).Index] != "" {
@@ -45,7 +45,7 @@ func (d *reader) begin(p session.Path) int {
 	return 0
 }
 
-// history gives the contents that the program makes of a path.
+// history returns the contents that the program makes of a path.
 func (d *reader) history(p session.Path) (history []turn, err error) {
 	var prompt *turn // the last message, if it is a prompt and nothing followed it
 	var first session.Entry

@@ -132,7 +132,7 @@ func answered(history []turn) []turn {
 	return list
 }
 
-// namesOf gives the names of the called tools, by call id. Of calls with the same id the first counts.
+// namesOf returns the names of the called tools, by call id. Of calls with the same id the first counts.
 func namesOf(t turn) map[string]string {
 	names := map[string]string{}
 	for _, part := range t.parts {

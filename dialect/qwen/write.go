@@ -65,7 +65,7 @@ func line(id, parent string, h *session.Header, at time.Time, typ, provenance st
 	return w
 }
 
-// Header gives a system line that has no meaning to the program. Its own sessions have no such line; without it, the working directory of
+// Header returns a system line that has no meaning to the program. Its own sessions have no such line; without it, the working directory of
 // a session that has no message yet would be unknown.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if err := d.CheckID(n.ID); err != nil {
@@ -173,7 +173,7 @@ func (d *Dialect) Adopt(record, given []byte) []byte {
 	return dialect.AdoptMembers(record, given, "uuid", "parentUuid", "sessionId", "timestamp", "cwd", "version", "forkedFrom")
 }
 
-// Record gives the line of a new entry. The program takes U+2028 and U+2029 as ends of lines, so they are escaped.
+// Record returns the line of a new entry. The program takes U+2028 and U+2029 as ends of lines, so they are escaped.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	record, err := recordOf(n)
 	return rawjson.EscapeBreaks(record), err
@@ -241,7 +241,7 @@ func inserted(n dialect.NewEntry, subtype string, content, payload []byte) ([]by
 	return w.End(), nil
 }
 
-// messageRecord gives the line of a content. The usage and the model of an answer are beside the content.
+// messageRecord returns the line of a content. The usage and the model of an answer are beside the content.
 func messageRecord(n dialect.NewEntry, b session.Message) ([]byte, error) {
 	if !rawjson.IsObject(b.JSON) || !rawjson.Valid(b.JSON) {
 		return nil, errors.New("the message must be a JSON object")
@@ -268,7 +268,7 @@ func messageRecord(n dialect.NewEntry, b session.Message) ([]byte, error) {
 	return w.End(), nil
 }
 
-// compaction gives the line that replaces what came before it by a summary.
+// compaction returns the line that replaces what came before it by a summary.
 func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	if rawjson.IsObject(b.Details) && rawjson.Valid(b.Details) && rawjson.IsArray(rawjson.Get(b.Details, "compressedHistory")) {
 		return system(n, subCompression, rawjson.Compact(b.Details)), nil // the details come from a log of the program
@@ -287,7 +287,7 @@ func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	return system(n, subCompression, payload.End()), nil
 }
 
-// custom gives a system line: one of the program, or one of an extension.
+// custom returns a system line: one of the program, or one of an extension.
 func custom(n dialect.NewEntry, b session.Custom) ([]byte, error) {
 	if b.Data != nil && !rawjson.Valid(b.Data) {
 		return nil, errors.New("data is not JSON")

@@ -74,7 +74,7 @@ func (d *Dialect) newDecoder(b *session.Builder) *Decoder {
 	return dec
 }
 
-// Row gives the row of a session in a record that is a header; nil for any other record.
+// Row returns the row of a session in a record that is a header; nil for any other record.
 func (f *Form) Row(record []byte) []byte {
 	row := rawjson.Get(record, f.Session)
 	if !rawjson.IsObject(row) || !rawjson.IsString(rawjson.Get(row, "id")) {
@@ -92,17 +92,17 @@ func (f *Form) Row(record []byte) []byte {
 	return row
 }
 
-// Said gives the row of a message in its record; nil for any other record.
+// Said returns the row of a message in its record; nil for any other record.
 func (f *Form) Said(record []byte) []byte { return rawjson.Get(record, f.Message) }
 
-// Record gives the record of the row of a message.
+// Record returns the record of the row of a message.
 func (f *Form) Record(row []byte) []byte {
 	var w dialect.Object
 	w.Add(f.Message, row)
 	return w.End()
 }
 
-// WithRow gives a header with another row.
+// WithRow returns a header with another row.
 func (f *Form) WithRow(header, row []byte) []byte {
 	if header == nil {
 		header = []byte("{}")
@@ -291,7 +291,7 @@ func (f *Form) Frame(t *session.Tree, column string, batch iter.Seq[dialect.NewR
 	}
 }
 
-// Header gives the header, as far as it was read.
+// Header returns the header, as far as it was read.
 func (dec *Decoder) Header() session.Header {
 	if dec.b == nil {
 		return session.Header{}

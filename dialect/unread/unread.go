@@ -64,7 +64,7 @@ var agents = []struct {
 // editors are the folders of VS Code and of editors that are based on it.
 var editors = []string{"Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Kiro"}
 
-// Find gives the agents of a machine, one for each folder that exists. goos is its operating system, as runtime.GOOS names it.
+// Find returns the agents of a machine, one for each folder that exists. goos is its operating system, as runtime.GOOS names it.
 func Find(env dialect.Env, goos string) (list []Agent) {
 	if env.Access == nil {
 		return nil
@@ -82,7 +82,7 @@ func Find(env dialect.Env, goos string) (list []Agent) {
 	return list
 }
 
-// dirs gives the folders that a base stands for.
+// dirs returns the folders that a base stands for.
 func dirs(in base, env dialect.Env, goos string) (list []string) {
 	// variable gives a folder that the environment names, or else one below the user's home.
 	variable := func(name, otherwise string) string {

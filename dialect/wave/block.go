@@ -176,7 +176,7 @@ func (t ToolBlock) answered() bool {
 // failed reports whether the call failed. A block without success and error succeeded.
 func (t ToolBlock) failed() bool { return t.Error != "" || t.Success != nil && !*t.Success }
 
-// messageParts gives what is inside a message in neutral form.
+// messageParts returns what is inside a message in neutral form.
 func messageParts(m []byte) []session.Part {
 	var parts []session.Part
 	for b := range rawjson.Elements(rawjson.Get(m, "blocks")) {
@@ -185,7 +185,7 @@ func messageParts(m []byte) []session.Part {
 	return parts
 }
 
-// blockParts gives a block in neutral form. raw is the block itself, for blocks that have no such form.
+// blockParts returns a block in neutral form. raw is the block itself, for blocks that have no such form.
 func blockParts(block Block, raw []byte) []session.Part {
 	switch b := block.(type) {
 	case TextBlock:
@@ -220,7 +220,7 @@ func blockParts(block Block, raw []byte) []session.Part {
 	return []session.Part{session.OpaquePart{Type: rawjson.Str(raw, "type"), JSON: raw}}
 }
 
-// arguments gives the arguments of a call: JSON, or a string if they are not JSON because the model was cut off.
+// arguments returns the arguments of a call: JSON, or a string if they are not JSON because the model was cut off.
 func arguments(parameters string) session.Raw {
 	if raw := []byte(parameters); rawjson.Valid(raw) {
 		return bytes.TrimSpace(rawjson.Compact(raw))
@@ -228,7 +228,7 @@ func arguments(parameters string) session.Raw {
 	return rawjson.Quote(parameters)
 }
 
-// result gives the result of a call as parts. The error often repeats the result.
+// result returns the result of a call as parts. The error often repeats the result.
 func (t ToolBlock) result() []session.Part {
 	parts := dialect.TextParts(t.Result)
 	if t.Error != "" && t.Error != t.Result {

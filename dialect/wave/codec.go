@@ -14,7 +14,7 @@ type codec struct{ dialect.NoBlobs }
 // Rules are the default.
 func (*codec) Rules() session.Rules { return session.Rules{} }
 
-// Time gives the time of a message.
+// Time returns the time of a message.
 func (*codec) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
 }
@@ -97,7 +97,7 @@ func usage(value []byte) *session.Usage {
 	return &u
 }
 
-// Parts gives what is inside an entry in neutral form.
+// Parts returns what is inside an entry in neutral form.
 func (*codec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	if e.Kind == session.KindOpaque {
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
@@ -105,7 +105,7 @@ func (*codec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return messageParts(raw), nil
 }
 
-// Messages gives the message, which is the whole record without white space between tokens. A message with a compact block
+// Messages returns the message, which is the whole record without white space between tokens. A message with a compact block
 // is the first that the model sees.
 func (*codec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch e.Kind {
@@ -123,7 +123,7 @@ func (*codec) Edit(m, _ []byte) ([]byte, error) {
 // Role says who speaks in a message.
 func (*codec) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
 
-// ToolCalls gives the calls without a result. The other calls are in one block with their result.
+// ToolCalls returns the calls without a result. The other calls are in one block with their result.
 func (*codec) ToolCalls(m []byte) []string {
 	var ids []string
 	for _, b := range Blocks(rawjson.Get(m, "blocks")) {
@@ -134,7 +134,7 @@ func (*codec) ToolCalls(m []byte) []string {
 	return ids
 }
 
-// ToolResults gives nothing, because a result is in the block of its call.
+// ToolResults returns nothing, because a result is in the block of its call.
 func (*codec) ToolResults([]byte) []string { return nil }
 
 // Failed reports whether the message is an answer that ended in an error.

@@ -136,7 +136,7 @@ func usageJSON(u *session.Usage, model string) []byte {
 	return o.End()
 }
 
-// Content gives texts and images as blocks. Wave has no custom messages.
+// Content returns texts and images as blocks. Wave has no custom messages.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(d.blocks(dialect.NewMessage{Role: session.RoleUser, Parts: parts}))
 }
@@ -154,7 +154,7 @@ func (d *Dialect) SetOrigin(record, origin []byte) []byte {
 	return rawjson.Set(record, "metadata", dialect.SetOrigin(metadata, origin))
 }
 
-// Origin gives the member, and the record without it and without a "metadata" that is then empty.
+// Origin returns the member, and the record without it and without a "metadata" that is then empty.
 func (d *Dialect) Origin(record []byte) (origin, bare []byte) {
 	if rawjson.Str(record, "type") == "metadata" {
 		return dialect.Origin(record)

@@ -26,12 +26,12 @@ var (
 	_ dialect.Sharer  = layout{}
 )
 
-// Roots gives the folder in the home directory. Wave has no other.
+// Roots returns the folder in the home directory. Wave has no other.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{l.RootAt(filepath.Join(env.Home, ".wave"))}
 }
 
-// RootAt gives the place below Wave's folder.
+// RootAt returns the place below Wave's folder.
 func (l layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, "projects")}
 }
@@ -80,7 +80,7 @@ func fileID(name string) session.ID {
 // subagent is the prefix of the names of subagents' logs.
 const subagent = "subagent-"
 
-// Named gives the id and, if it is of version 6, when the session began.
+// Named returns the id and, if it is of version 6, when the session began.
 func (l layout) Named(name string) (id session.ID, created session.Time) {
 	id = fileID(name)
 	if u, err := ParseUUID(string(id)); err == nil {
@@ -97,7 +97,7 @@ func (l layout) Order() dialect.Order { return l.order }
 // Main reports whether the name of a log is not that of a subagent's.
 func (l layout) Main(name string) bool { return !strings.HasPrefix(path.Base(name), subagent) }
 
-// WorkDir gives the only existing directory that a folder can stand for, "" if there is not exactly one. It never
+// WorkDir returns the only existing directory that a folder can stand for, "" if there is not exactly one. It never
 // guesses.
 func (l layout) WorkDir(env dialect.Env, dir string) (cwd string, several bool) {
 	if strings.Contains(dir, "/") {

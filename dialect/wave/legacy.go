@@ -39,12 +39,12 @@ func (d *LegacyDialect) Codec() session.Codec {
 	return session.Codec{EntryCodec: &codec{}, MessageCodec: &codec{}}
 }
 
-// MessageParts gives what is inside a message of a context in neutral form.
+// MessageParts returns what is inside a message of a context in neutral form.
 func (d *LegacyDialect) MessageParts(m []byte) []session.Part { return messageParts(m) }
 
 type legacyLayout struct{}
 
-// Roots gives the folder where these files are.
+// Roots returns the folder where these files are.
 func (legacyLayout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{legacyLayout{}.RootAt(filepath.Join(env.Home, ".wave"))}
 }

@@ -83,7 +83,7 @@ type ProjectDirectory struct {
 	IsSymbolicLink bool
 }
 
-// Project gives the folder for the sessions of a working directory. owners, if not nil, gives the working directories that
+// Project returns the folder for the sessions of a working directory. owners, if not nil, gives the working directories that
 // the sessions in a folder name: if another directory has the name, it gets a hash.
 func (d *Dialect) Project(env dialect.Env, cwd string, owners func(dir string) []string) ProjectDirectory {
 	if owners == nil {
@@ -256,7 +256,7 @@ type SessionMetadata struct {
 	FileSize     int64
 }
 
-// Metadata gives what a list shows of a file.
+// Metadata returns what a list shows of a file.
 func (f SessionFile) Metadata() SessionMetadata {
 	return SessionMetadata{ID: f.SessionID, Workdir: f.Workdir, StartedAt: f.CreatedAt, LastActiveAt: f.LastModified,
 		MessageCount: f.MessageCount, FileSize: f.FileSize}
@@ -342,7 +342,7 @@ func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) []session.Problem 
 	return problems
 }
 
-// split gives the errors that were joined.
+// split returns the errors that were joined.
 func split(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()

@@ -20,7 +20,7 @@ const (
 	hashSize = 8   // hex digits of the hash after a name that was cut
 )
 
-// resolve gives the working directory as Wave sees it: absolute, with links resolved if it exists.
+// resolve returns the working directory as Wave sees it: absolute, with links resolved if it exists.
 func resolve(env dialect.Env, cwd string) string {
 	cwd = env.Abs(cwd, true)
 	if real, err := env.Realpath(cwd); err == nil {
@@ -133,7 +133,7 @@ func (l layout) encodes(resolved, name string) bool {
 // "several".
 const lookups = 2000
 
-// existing gives the only directory on this machine whose sessions would be in the folder of that name; "" if there is
+// existing returns the only directory on this machine whose sessions would be in the folder of that name; "" if there is
 // none or more than one. It searches from the root down, only where the name agrees with the path so far: usually a handful
 // of folders.
 func (l layout) existing(env dialect.Env, name string) (dir string, several bool) {

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// LLM gives a message as the program sends it, in Wave's own blocks; nil if nothing of it is sent. A summary is sent alone, in
+// LLM returns a message as the program sends it, in Wave's own blocks; nil if nothing of it is sent. A summary is sent alone, in
 // the user's name. Commands that the user ran, errors, snapshots of files and calls that have not ended are not
 // sent. A message that needs no change keeps its bytes.
 func (*codec) LLM(m []byte) ([]byte, error) {
@@ -45,7 +45,7 @@ func (*codec) LLM(m []byte) ([]byte, error) {
 	return m, nil
 }
 
-// sentBlock gives what is sent of a block: the block itself, a text instead, or nothing.
+// sentBlock returns what is sent of a block: the block itself, a text instead, or nothing.
 func sentBlock(role session.Role, block Block, raw []byte) [][]byte {
 	user := role == session.RoleUser
 	itself := [][]byte{raw}

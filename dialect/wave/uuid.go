@@ -13,7 +13,7 @@ import (
 // UUID is the 16 bytes of an id.
 type UUID [16]byte
 
-// String gives the usual spelling in lower case, the only one that the program accepts as a file name.
+// String returns the usual spelling in lower case, the only one that the program accepts as a file name.
 func (u UUID) String() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 }
@@ -46,7 +46,7 @@ const gregorian = 0x01b21dd213814000
 
 const ticksPerSecond = 10_000_000
 
-// Time gives the time in a UUID of version 6; ok is false for any other.
+// Time returns the time in a UUID of version 6; ok is false for any other.
 func (u UUID) Time() (t time.Time, ok bool) {
 	if u.Version() != 6 || u[8]>>6 != 2 {
 		return time.Time{}, false

@@ -63,7 +63,7 @@ func (d *Dialect) Codec() session.Codec {
 	return session.Codec{EntryCodec: &codec{}, MessageCodec: &codec{}}
 }
 
-// MessageParts gives what is inside a message of a context in neutral form.
+// MessageParts returns what is inside a message of a context in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part { return messageParts(m) }
 
 func roleOf(name []byte) session.Role {

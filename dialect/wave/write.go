@@ -23,7 +23,7 @@ func (d *Dialect) Habits() dialect.Habits {
 		ContinuesListed: true, ResultsInCalls: true, KeepsByRepeating: true}
 }
 
-// Header gives the metadata line; nil if the first message replaces it.
+// Header returns the metadata line; nil if the first message replaces it.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if !d.metadata {
 		return nil, nil
@@ -38,7 +38,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	return rawjson.EscapeBreaks(o.End()), nil
 }
 
-// own gives the member that holds what the format itself cannot, without empty values.
+// own returns the member that holds what the format itself cannot, without empty values.
 func own(workdir, parent string) []byte {
 	var o dialect.Object
 	o.Optional("workdir", workdir)
@@ -94,7 +94,7 @@ func editOwn(value []byte, workdir, parent *string) []byte {
 	return dialect.SetText(value, "parent", parent, false)
 }
 
-// Record gives the line of a new message, members in the order of the program or the document. Unknown members follow.
+// Record returns the line of a new message, members in the order of the program or the document. Unknown members follow.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	var m []byte
 	switch b := n.Body.(type) {

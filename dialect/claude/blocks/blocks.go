@@ -26,7 +26,7 @@ func Text(text string) []byte {
 	return w.End()
 }
 
-// Content gives texts and images as content; a single text becomes a string.
+// Content returns texts and images as content; a single text becomes a string.
 func Content(parts []session.Part) []byte {
 	if len(parts) == 1 {
 		if t, ok := parts[0].(session.Text); ok {
@@ -36,7 +36,7 @@ func Content(parts []session.Part) []byte {
 	return List(parts)
 }
 
-// List gives parts as content blocks. Parts for which the provider has no block are left out.
+// List returns parts as content blocks. Parts for which the provider has no block are left out.
 func List(parts []session.Part) []byte {
 	var list [][]byte
 	for _, p := range parts {
@@ -75,7 +75,7 @@ func thinkingOf(t session.Thinking) []byte {
 	return w.End()
 }
 
-// input gives the arguments of a call. The provider accepts only an object.
+// input returns the arguments of a call. The provider accepts only an object.
 func input(arguments []byte) []byte {
 	if !rawjson.IsObject(arguments) || !rawjson.Valid(arguments) {
 		return []byte("{}")

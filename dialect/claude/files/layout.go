@@ -23,7 +23,7 @@ var (
 	_ dialect.Foldered = Layout{}
 )
 
-// Roots gives the folder of the program: CLAUDE_CONFIG_DIR, or .claude in the home directory.
+// Roots returns the folder of the program: CLAUDE_CONFIG_DIR, or .claude in the home directory.
 func (l Layout) Roots(env dialect.Env) []dialect.Root {
 	home := l.RootAt(filepath.Join(env.Home, ".claude"))
 	if dir := env.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
@@ -32,7 +32,7 @@ func (l Layout) Roots(env dialect.Env) []dialect.Root {
 	return []dialect.Root{home}
 }
 
-// RootAt gives the place below the folder of the program.
+// RootAt returns the place below the folder of the program.
 func (Layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, "projects")}
 }
@@ -91,7 +91,7 @@ func (Layout) Owns(name string) bool {
 // AgentPrefix is the prefix of the names of sub-agents' logs.
 const AgentPrefix = "agent-"
 
-// Named gives the id, which is the name of the file.
+// Named returns the id, which is the name of the file.
 func (Layout) Named(name string) (session.ID, session.Time) {
 	return session.ID(strings.TrimSuffix(path.Base(name), ".jsonl")), session.Time{}
 }
@@ -122,7 +122,7 @@ func (l Layout) Folder(name string) string {
 	return string(id)
 }
 
-// WorkDir gives nothing, because the name of a folder cannot be reversed.
+// WorkDir returns nothing, because the name of a folder cannot be reversed.
 func (Layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
 // DirBeside is Dir, because directories may share a folder.

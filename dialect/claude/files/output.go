@@ -28,7 +28,7 @@ type output struct {
 	Preview string // the beginning of the output
 }
 
-// outputs gives the outputs of a record that are in files, each with its JSON pointer.
+// outputs returns the outputs of a record that are in files, each with its JSON pointer.
 func outputs(record []byte) iter.Seq2[string, output] {
 	return func(yield func(string, output) bool) {
 		if !bytes.Contains(record, []byte(savedBegin[:len(savedBegin)-1])) {

@@ -176,7 +176,7 @@ func dropErrors(turns []*Turn) []*Turn {
 	return slices.DeleteFunc(turns, func(t *Turn) bool { return t.failed })
 }
 
-// served gives the ids of the calls whose results stand in the same message: those of tools that the provider runs.
+// served returns the ids of the calls whose results stand in the same message: those of tools that the provider runs.
 func (t *Turn) served() map[string]bool {
 	ids := map[string]bool{}
 	for _, b := range t.blocks {

@@ -2,7 +2,7 @@ package request
 
 import "slices"
 
-// Build gives the messages that the program sends when a user continues from the end of a path, without the new prompt, and
+// Build returns the messages that the program sends when a user continues from the end of a path, without the new prompt, and
 // the blocks that it drops. turns are those of the entries after the last compaction. model is that of the last answer before
 // them, "" if there is no such answer. Each rule is a separate function.
 func Build(turns []*Turn, model string) ([]*Turn, []Drop) {
@@ -85,7 +85,7 @@ func finish(turns []*Turn) []*Turn {
 // sentinel is the answer that the program adds after a message without one.
 func sentinel() *Turn { return &Turn{blocks: []block{textBlock(noResponse)}} }
 
-// lastSaid gives the place of the last message that is no output of a command, no attachment and no error of the provider
+// lastSaid returns the place of the last message that is no output of a command, no attachment and no error of the provider
 // before an attachment; -1 if no message is left.
 func lastSaid(turns []*Turn) int {
 	for k, t := range slices.Backward(turns) {
@@ -96,7 +96,7 @@ func lastSaid(turns []*Turn) int {
 	return -1
 }
 
-// openCalls gives results for those calls of the last answer up to a place that have none, or nil if all have one.
+// openCalls returns results for those calls of the last answer up to a place that have none, or nil if all have one.
 func openCalls(turns []*Turn, said int) *Turn {
 	k := said
 	for k >= 0 && !turns[k].assistant() {
@@ -124,7 +124,7 @@ func openCalls(turns []*Turn, said int) *Turn {
 	return made
 }
 
-// results gives the ids of the calls that have a result.
+// results returns the ids of the calls that have a result.
 func results(turns []*Turn) map[string]bool {
 	ids := map[string]bool{}
 	for _, t := range turns {

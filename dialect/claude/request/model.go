@@ -18,7 +18,7 @@ var families = []family{
 	{"claude-sonnet-4-5", false}, {"claude-3-5-sonnet", false}, {"claude-haiku-5-5", true}, {"claude-haiku-4-5", false}, {"claude-fable-5", true},
 }
 
-// familyOf gives the family of a model. The name may begin with a provider and end with a date.
+// familyOf returns the family of a model. The name may begin with a provider and end with a date.
 func familyOf(model string) (family, bool) {
 	model = strings.ToLower(model)
 	for _, f := range families {
@@ -45,7 +45,7 @@ func goesOnWith(after string) bool {
 	return dashed && n > 0 && n <= 2
 }
 
-// goesOn gives the name of the family with which the program continues: that of the last answer. before is the model
+// goesOn returns the name of the family with which the program continues: that of the last answer. before is the model
 // of the last answer before turns.
 func goesOn(turns []*Turn, before string) string {
 	for _, t := range slices.Backward(turns) {

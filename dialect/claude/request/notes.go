@@ -29,7 +29,7 @@ func (t *Turn) attachment(raw []byte) {
 	t.user = !t.system
 }
 
-// rendered gives the texts that were sent with an attachment. list has objects whose only member is a content, which is a text or a
+// rendered returns the texts that were sent with an attachment. list has objects whose only member is a content, which is a text or a
 // list of texts. ok is false if it has anything else.
 func rendered(list []byte) (items [][]block, ok bool) {
 	if !rawjson.IsArray(list) {
@@ -68,7 +68,7 @@ func members(object []byte) (n int) {
 	return n
 }
 
-// remade gives the texts and images of an attachment without recorded texts. It handles those kinds that hold something of the
+// remade returns the texts and images of an attachment without recorded texts. It handles those kinds that hold something of the
 // user's that the model would otherwise miss.
 func remade(a []byte) (items [][]block) {
 	switch rawjson.Str(a, "type") {

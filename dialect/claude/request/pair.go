@@ -51,7 +51,7 @@ func earlyIn(turns []*Turn) *early {
 	return e
 }
 
-// behind gives the line behind which a message belongs, all of whose results come before the answer with their calls. ok is
+// behind returns the line behind which a message belongs, all of whose results come before the answer with their calls. ok is
 // false for any other message, if another answer has a call with the same id, and if the user says something in between.
 func (e *early) behind(k int, t *Turn) (line int, ok bool) {
 	if !t.user || t.note {
@@ -203,7 +203,7 @@ func (d *drops) keepResults(t *Turn, open []string, called map[string]bool, firs
 	}
 }
 
-// madeUp gives the results that the program makes up.
+// madeUp returns the results that the program makes up.
 func madeUp(ids []string) (list []block) {
 	for _, id := range ids {
 		list = append(list, resultBlock(id, noResult))

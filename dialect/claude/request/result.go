@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// plainResult gives a result as it is sent. An error has only texts, and a content that is not a list becomes a text. References to tools
+// plainResult returns a result as it is sent. An error has only texts, and a content that is not a list becomes a text. References to tools
 // become a note.
 func plainResult(item []byte) []byte {
 	content := rawjson.Get(item, "content")

@@ -87,7 +87,7 @@ const (
 	blockMCP      = "mcp_tool_use"
 )
 
-// Read gives the message of an entry; nil if it has none. An attachment without a text gives an empty message.
+// Read returns the message of an entry; nil if it has none. An attachment without a text gives an empty message.
 func Read(e session.Entry, raw []byte) *Turn {
 	t := &Turn{Entry: e, user: true}
 	switch e.Type {
@@ -140,7 +140,7 @@ func (t *Turn) message(raw []byte) (ok bool) {
 	return true
 }
 
-// IDs gives the ids of the calls in a message, and of the calls that its results belong to.
+// IDs returns the ids of the calls in a message, and of the calls that its results belong to.
 func (t *Turn) IDs() (calls, results []string) {
 	for _, b := range t.blocks {
 		switch b.kind {
@@ -213,7 +213,7 @@ func blank(b block) bool { return trim(rawjson.Str(b.json, "text")) == "" }
 // trim removes white space at both ends, as JavaScript does.
 func trim(text string) string { return string(bytes.TrimFunc([]byte(text), dialect.JSSpace)) }
 
-// JSON gives the message as the program sends it.
+// JSON returns the message as the program sends it.
 func (t *Turn) JSON() []byte {
 	var w dialect.Object
 	switch {

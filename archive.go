@@ -64,7 +64,7 @@ func (s *Store) RunsProjectHere(ctx context.Context) (string, error) {
 	})
 }
 
-// nearest gives the first directory that may be the project and for which has returns true.
+// nearest returns the first directory that may be the project and for which has returns true.
 func (s *Store) nearest(has func(dir string) (bool, error)) (dir string, err error) {
 	none := func(func(string) bool) {}
 	dir = s.ProjectAmong(none, func(dir string) (found bool) {
@@ -76,7 +76,7 @@ func (s *Store) nearest(has func(dir string) (bool, error)) (dir string, err err
 	return dir, err
 }
 
-// newest gives the newest sessions that a filter lets through, up to the one that has before others ahead of it. Sessions of
+// newest returns the newest sessions that a filter lets through, up to the one that has before others ahead of it. Sessions of
 // sub-agents are included but not counted.
 func (s *Store) newest(ctx context.Context, f Filter, before int) (rows []Row, err error) {
 	opt := PageOptions{Limit: min(before, 100) + 10}
@@ -112,7 +112,8 @@ type RunPage struct {
 // RunPageOptions say which runs of an archive to give.
 type RunPageOptions = find.RunOptions
 
-// RunPage gives a page of the runs in an archive with an index of its own (see Paged), the newest first. Its cost depends only on the page.
+// RunPage returns a page of the runs in an archive with an index of its own (see Paged), the newest first. Its cost depends only on the
+// page.
 func (s *Store) RunPage(ctx context.Context, opt RunPageOptions) (page RunPage, err error) {
 	found, err := s.find.Runs(ctx, opt)
 	if err != nil {
@@ -155,7 +156,7 @@ func (s *Store) findArchivedRun(ctx context.Context, ref string) (RunRow, error)
 	}
 }
 
-// sessionsWithRuns gives the ids of the sessions that have runs.
+// sessionsWithRuns returns the ids of the sessions that have runs.
 func (s *Store) sessionsWithRuns(ctx context.Context) (with map[session.ID]bool, err error) {
 	with = map[session.ID]bool{}
 	if s.Paged() {
@@ -174,7 +175,7 @@ func (s *Store) sessionsWithRuns(ctx context.Context) (with map[session.ID]bool,
 	return with, err
 }
 
-// pathsIn gives the paths of the sessions in a working directory, as the index knows them; nil if the index may be incomplete.
+// pathsIn returns the paths of the sessions in a working directory, as the index knows them; nil if the index may be incomplete.
 func (s *Store) pathsIn(ctx context.Context, cwd string) (map[string]bool, error) {
 	stale := false
 	opt := find.EachOptions{RefreshOptions: RefreshOptions{Problem: func(error) { stale = true }}}

@@ -63,7 +63,7 @@ func (m member) say(sess *treeline.Session, text string) {
 	}
 }
 
-// shown gives the paths of a list, and fails if one shows credentials.
+// shown returns the paths of a list, and fails if one shows credentials.
 func (m member) shown(s *treeline.Store) (list []string) {
 	m.t.Helper()
 	rows, err := s.List(m.t.Context(), treeline.ListOptions{})

@@ -128,7 +128,7 @@ func configDir(dir, home string) (string, error) {
 	return dir, nil
 }
 
-// Extra gives the roots in the form that package place takes.
+// Extra returns the roots in the form that package place takes.
 func (c Config) Extra() []place.ExtraRoot {
 	var list []place.ExtraRoot
 	for _, r := range c.Roots {

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// home gives a store of a separate machine, so that the examples leave your sessions alone. Agents use treeline.Create,
+// home returns a store of a separate machine, so that the examples leave your sessions alone. Agents use treeline.Create,
 // treeline.Open and so on, which work on this machine.
 func home() (st *treeline.Store, done func()) {
 	dir, err := os.MkdirTemp("", "treeline-example-")

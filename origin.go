@@ -80,7 +80,7 @@ func hostName(host string) string {
 // ErrUnknownOrigin is wrapped by the error for an origin that is not in the archive, or that is ambiguous.
 var ErrUnknownOrigin = errors.New("no such origin")
 
-// findOrigin gives the origin in an archive that the user named, in full or by its beginning, such as the name of the host.
+// findOrigin returns the origin in an archive that the user named, in full or by its beginning, such as the name of the host.
 func findOrigin(ctx context.Context, drivers []backend.Driver, root, name string) (string, error) {
 	origins, err := place.Origins(ctx, drivers, root)
 	if err != nil || slices.Contains(origins, name) {

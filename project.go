@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/run"
 )
 
-// ProjectOf gives the working directory of the session or run at a path, as lists show it, from the ends of its log. It is "" if the
+// ProjectOf returns the working directory of the session or run at a path, as lists show it, from the ends of its log. It is "" if the
 // log names none, or is neither a session nor a run. content, if not nil, is the beginning of what the caller is about to write to
 // the log, and is read instead of it. A log in the folder of a session belongs to that session.
 func (s *Store) ProjectOf(ctx context.Context, path string, content []byte) (string, error) {
@@ -38,7 +38,7 @@ func (s *Store) ProjectOf(ctx context.Context, path string, content []byte) (str
 	return sum.CWD(), nil
 }
 
-// Here gives the project of the working directory: the directory whose sessions are meant there, or "" if it has no sessions. The
+// Here returns the project of the working directory: the directory whose sessions are meant there, or "" if it has no sessions. The
 // catalogue is brought up to date first; in an archive with an index of its own, only the list of working directories is read.
 func (s *Store) Here(ctx context.Context, opt RefreshOptions) (string, error) {
 	if s.Paged() {
@@ -61,7 +61,7 @@ func (s *Store) Here(ctx context.Context, opt RefreshOptions) (string, error) {
 	return dir, nil
 }
 
-// ProjectLog gives the path of the log whose content names the project of the log at a path. That is the log itself or, for a log in
+// ProjectLog returns the path of the log whose content names the project of the log at a path. That is the log itself or, for a log in
 // the folder of a session, the session's log.
 func (s *Store) ProjectLog(path string) string {
 	at, err := s.Locate(path)
@@ -71,7 +71,7 @@ func (s *Store) ProjectLog(path string) string {
 	return path
 }
 
-// OwnerOf gives the path of the session in whose folder the log at a path lies; "" if it lies in none.
+// OwnerOf returns the path of the session in whose folder the log at a path lies; "" if it lies in none.
 func (s *Store) OwnerOf(path string) string {
 	at, err := s.Locate(path)
 	if err != nil {

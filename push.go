@@ -14,7 +14,7 @@ import (
 // the folder of its agent.
 func pulledDir(data string) string { return filepath.Join(data, "pulled") }
 
-// pulledRoots gives the places of sessions that were pulled from other machines.
+// pulledRoots returns the places of sessions that were pulled from other machines.
 func pulledRoots(dialects []dialect.Dialect, data string) (list []place.ExtraRoot) {
 	dir := pulledDir(data)
 	origins, err := file.Folders(dir)

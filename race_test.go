@@ -93,7 +93,7 @@ func (r *racer) say(role session.Role) {
 	}
 }
 
-// methods gives calls of all methods except the named ones.
+// methods returns calls of all methods except the named ones.
 func (r *racer) methods(v reflect.Value, except string) (calls []func(context.Context)) {
 	writes := strings.Fields(except)
 	for i := range v.NumMethod() {

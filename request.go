@@ -38,7 +38,7 @@ type Request struct {
 	Answered bool
 }
 
-// NewRequest gives the request that continues a session at leaf. The provider accepts its body, whichever agent wrote the
+// NewRequest returns the request that continues a session at leaf. The provider accepts its body, whichever agent wrote the
 // session: what the provider would refuse is left out. The session itself is not changed.
 func NewRequest(ctx context.Context, s *Session, leaf session.EntryID, opt RequestOptions) (r Request, err error) {
 	opt.Context.LLM = true
@@ -73,7 +73,7 @@ func NewRequest(ctx context.Context, s *Session, leaf session.EntryID, opt Reque
 // Message is a message of a context in neutral form: a role and parts.
 type Message = llm.Message
 
-// Messages gives what the model would see at leaf in neutral form, as the agent would send it, so that a program can
+// Messages returns what the model would see at leaf in neutral form, as the agent would send it, so that a program can
 // read the sessions of every agent. Messages are read as the loop asks for them; the first error ends it.
 func Messages(ctx context.Context, s *Session, leaf session.EntryID, opt ContextOptions) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {

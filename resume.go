@@ -48,7 +48,7 @@ type ResumeCommand struct {
 	Problems []session.Problem
 }
 
-// ResumeCommand gives the command that continues a session. If ResumeOptions.Leaf and In are not set, nothing is written. A leaf
+// ResumeCommand returns the command that continues a session. If ResumeOptions.Leaf and In are not set, nothing is written. A leaf
 // other than the session's own is made durable in a way that the agent honours; if there is none, the path to it becomes a
 // new session. In another agent the session is a new one, which names src as its origin; src is then only read.
 //
@@ -198,7 +198,7 @@ func (s *Store) resumeAt(ctx context.Context, program dialect.Launcher, src *Ses
 	return c, err
 }
 
-// launch gives the command for a session as it is.
+// launch returns the command for a session as it is.
 func (s *Store) launch(ctx context.Context, program dialect.Launcher, of *Session) (c ResumeCommand, err error) {
 	c = ResumeCommand{ID: of.ID(), Path: of.Path(), Dialect: of.Dialect(), Leaf: of.Leaf(), Dir: of.Header().CWD}
 	if c.Path, err = place.Abs(c.Path); err != nil {
@@ -242,7 +242,7 @@ func (s *Store) names(ctx context.Context, root dialect.Root) iter.Seq[string] {
 	}
 }
 
-// agentRoot gives the agent's place that a log lies in: one of the agent's own, or one from the settings with the same layout; the
+// agentRoot returns the agent's place that a log lies in: one of the agent's own, or one from the settings with the same layout; the
 // zero Root if there is none.
 func (s *Store) agentRoot(d dialect.Dialect, path string) dialect.Root {
 	if root, ok := s.RootOf(d, path); ok {

@@ -164,7 +164,7 @@ func TestResumeNotReady(t *testing.T) {
 	}
 }
 
-// written gives the content of all files below a folder.
+// written returns the content of all files below a folder.
 func written(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -62,7 +62,7 @@ func assemble(m *place.Machine, ix *index.Index, beside index.Shared, state stri
 // Close closes all backends and the index. Sessions must be closed before. A second call does nothing.
 func (s *Store) Close() error { return errors.Join(s.find.Close(), s.Store.Close()) }
 
-// Catalogue gives the sessions of all sources, newest first, with everything that is known about them. It brings the catalogue up to
+// Catalogue returns the sessions of all sources, newest first, with everything that is known about them. It brings the catalogue up to
 // date first; List is cheaper and knows less.
 func (s *Store) Catalogue(ctx context.Context, opt RefreshOptions) ([]Row, error) {
 	return s.find.Catalogue(ctx, opt)
@@ -73,7 +73,7 @@ func (s *Store) Listing(ctx context.Context, opt RefreshOptions) (*listing.List,
 	return s.find.Listing(ctx, opt)
 }
 
-// Page gives a page of the catalogue: sessions that a filter lets through, sorted. Rows of logs that are not sessions are left out.
+// Page returns a page of the catalogue: sessions that a filter lets through, sorted. Rows of logs that are not sessions are left out.
 func (s *Store) Page(ctx context.Context, f Filter, opt PageOptions) (Page, error) {
 	narrow, err := s.narrow(ctx, f)
 	if err != nil {
@@ -87,16 +87,16 @@ func (s *Store) Page(ctx context.Context, f Filter, opt PageOptions) (Page, erro
 // Paged reports whether the cost of Page depends only on the page, because the sessions are in an archive with an index of its own.
 func (s *Store) Paged() bool { return s.find.Paged() }
 
-// Index gives the index beside the sessions of an archive, nil if the archive has none. If fresh is set, it is brought up to date first.
+// Index returns the index beside the sessions of an archive, nil if the archive has none. If fresh is set, it is brought up to date first.
 // The Store closes it.
 func (s *Store) Index(ctx context.Context, fresh bool, opt RefreshOptions) (index.Shared, error) {
 	return s.find.Beside(ctx, fresh, opt)
 }
 
-// LookUp gives the sessions that any of the keys names. In an archive with an index of its own, its cost depends only on these sessions.
+// LookUp returns the sessions that any of the keys names. In an archive with an index of its own, its cost depends only on these sessions.
 func (s *Store) LookUp(ctx context.Context, k find.Keys) ([]Row, error) { return s.find.LookUp(ctx, k) }
 
-// Kin gives the rows and the sessions that they depend on; see find.KinOptions.
+// Kin returns the rows and the sessions that they depend on; see find.KinOptions.
 func (s *Store) Kin(ctx context.Context, rows []Row, opt find.KinOptions) ([]Row, error) {
 	return s.find.Kin(ctx, rows, opt)
 }
@@ -113,10 +113,10 @@ func (s *Store) Each(ctx context.Context, f Filter, opt find.EachOptions, take f
 	return s.find.Each(ctx, opt, take)
 }
 
-// Projects gives the working directories of the sessions in an archive with an index of its own, in order.
+// Projects returns the working directories of the sessions in an archive with an index of its own, in order.
 func (s *Store) Projects(ctx context.Context) ([]string, error) { return s.find.Projects(ctx) }
 
-// Models gives the models that answered in any session, according to the stored catalogue.
+// Models returns the models that answered in any session, according to the stored catalogue.
 func (s *Store) Models() []string { return s.find.Models() }
 
 // Search finds the matches of a query in all sessions and runs.
@@ -150,7 +150,7 @@ func (s *Store) LookAtSources(ctx context.Context) ([]place.SourceInfo, error) {
 	return s.Machine.LookAtSources(ctx, s.index.Catalogue())
 }
 
-// Unread gives the agents of this machine whose sessions cannot be read yet. It gives none if Options.Roots is set.
+// Unread returns the agents of this machine whose sessions cannot be read yet. It gives none if Options.Roots is set.
 func (s *Store) Unread() []unread.Agent {
 	if s.rooted {
 		return nil
@@ -167,7 +167,7 @@ func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error)
 	return s.Machine.Filter(rows, narrow)
 }
 
-// Condition gives a filter as a function that reports whether a row passes.
+// Condition returns a filter as a function that reports whether a row passes.
 func (s *Store) Condition(ctx context.Context, f Filter) (func(*Row) bool, error) {
 	narrow, err := s.narrow(ctx, f)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *Store) narrow(ctx context.Context, f Filter) (place.Filter, error) {
 	return narrow, nil
 }
 
-// Find gives the session that the user named; see place.Machine.Find. If no session matches, a run may: its log is read as
+// Find returns the session that the user named; see place.Machine.Find. If no session matches, a run may: its log is read as
 // a session.
 func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 	source, ref := s.SplitSource(ref)
@@ -248,7 +248,7 @@ func (s *Store) ConvertSession(ctx context.Context, src *Session, opt ConvertOpt
 	return convert.Session(ctx, s.Store, src, opt)
 }
 
-// Runs gives the runs of all places, newest first.
+// Runs returns the runs of all places, newest first.
 func (s *Store) Runs(ctx context.Context, opt RunListOptions) ([]RunRow, error) {
 	if s.Paged() {
 		if rows, err := s.archivedRuns(ctx, opt); !errors.Is(err, index.ErrNone) {
@@ -258,7 +258,7 @@ func (s *Store) Runs(ctx context.Context, opt RunListOptions) ([]RunRow, error) 
 	return s.runs.List(ctx, opt)
 }
 
-// FindRun gives the run that the user named: "@last", "@last~1", an id, or the beginning of one, each with or without an agent and a
+// FindRun returns the run that the user named: "@last", "@last~1", an id, or the beginning of one, each with or without an agent and a
 // colon before it.
 func (s *Store) FindRun(ctx context.Context, ref string) (RunRow, error) {
 	if s.Paged() {

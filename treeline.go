@@ -63,14 +63,14 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// Dialects gives all formats, the default first.
+// Dialects returns all formats, the default first.
 func Dialects() []dialect.Dialect { return all.Dialects() }
 
 // ErrNoHome is the error for a store that is not ReadOnly if the user's folder is unknown: new sessions, the trash and notes would
 // otherwise be written to the root folder.
 var ErrNoHome = errors.New("HOME is not set, so there is no folder for sessions and the trash; nothing was written")
 
-// New gives the Store of a machine: all dialects, logs in files, blobs in folders. Close it when done.
+// New returns the Store of a machine: all dialects, logs in files, blobs in folders. Close it when done.
 func New(opt Options) (*Store, error) {
 	env, err := opt.env()
 	if err != nil {

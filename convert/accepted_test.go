@@ -178,7 +178,7 @@ func TestConvertSendable(t *testing.T) {
 	}
 }
 
-// texts gives what a program sends, a line for each message.
+// texts returns what a program sends, a line for each message.
 func texts(w *world.World, s *store.Session) string {
 	w.Helper()
 	c, err := s.Context(w.Context(), s.Leaf(), store.ContextOptions{LLM: true})

@@ -42,7 +42,7 @@ func (r *dice) calling(agent string) string {
 // someCall is one of few ids.
 func (r *dice) someCall() string { return r.one("c1", "c1", "c2", "c3") }
 
-// someCalls gives a list of calls, mostly with ids of their own.
+// someCalls returns a list of calls, mostly with ids of their own.
 func (r *dice) someCalls(format string) (list []string) {
 	for _, id := range [][]string{{"c1"}, {"c1", "c2"}, {"c2"}, {"c2", "c1", "c3"}}[r.IntN(4)] {
 		list = append(list, fmt.Sprintf(format, id))

@@ -38,7 +38,7 @@ func targets() []dialect.Dialect {
 	})
 }
 
-// entries gives the records of a session as they would be written today.
+// entries returns the records of a session as they would be written today.
 func entries(t *testing.T, s *store.Session) (records [][]byte, list []session.Entry) {
 	t.Helper()
 	for e := range s.Tree().Entries() {
@@ -90,7 +90,7 @@ func partThereAndBack(w *world.World, src *store.Session, to dialect.Dialect, le
 	return there, report
 }
 
-// bytesOf gives the log of a session as it is stored, each line with its newline if it has one.
+// bytesOf returns the log of a session as it is stored, each line with its newline if it has one.
 func bytesOf(w *world.World, s *store.Session) string {
 	w.Helper()
 	var out strings.Builder

@@ -23,7 +23,7 @@ type seen struct {
 
 func (s seen) String() string { return fmt.Sprintf("%s %q", s.role, s.forms[0]) }
 
-// seenAt gives what the model sees at an entry, as far as agents must agree. What they may do differently is made equal
+// seenAt returns what the model sees at an entry, as far as agents must agree. What they may do differently is made equal
 // by rule:
 //   - thinking, blank texts, and the agent's own system messages do not count;
 //   - each result stands behind its call; second ones do not count; one that is missing is there;

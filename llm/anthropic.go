@@ -94,7 +94,7 @@ func trimmed(parts []session.Part) []session.Part {
 	return parts
 }
 
-// anthropicParts gives parts as content blocks.
+// anthropicParts returns parts as content blocks.
 func anthropicParts(parts []session.Part) (list [][]byte) {
 	for _, part := range parts {
 		var o dialect.Object

@@ -90,7 +90,7 @@ func Names() (names []string) {
 // Name is the name that users type.
 func (a *API) Name() string { return a.name }
 
-// Named gives the API with the given name.
+// Named returns the API with the given name.
 func Named(name string) (*API, error) {
 	for _, a := range apis() {
 		if a.name == name {
@@ -100,7 +100,7 @@ func Named(name string) (*API, error) {
 	return nil, fmt.Errorf("unknown provider %q: use %s", name, strings.Join(Names(), ", "))
 }
 
-// For gives the API for a conversation: the one that its agent uses, or else the one for its model; nil if it names
+// For returns the API for a conversation: the one that its agent uses, or else the one for its model; nil if it names
 // neither.
 func For(c Conversation) *API {
 	for _, a := range apis() {
@@ -138,7 +138,7 @@ func ofOpenAI(provider, model string) bool {
 	return strings.Contains(strings.ToLower(provider), "openai")
 }
 
-// Model gives the model to ask: wanted, or that of the last answer if it is one of the provider's; "" if there is none.
+// Model returns the model to ask: wanted, or that of the last answer if it is one of the provider's; "" if there is none.
 func (a *API) Model(c Conversation, wanted string) string {
 	if wanted == "" && a.own(c.Provider, c.Model) {
 		return c.Model
@@ -146,7 +146,7 @@ func (a *API) Model(c Conversation, wanted string) string {
 	return wanted
 }
 
-// Body gives the body of the request that continues the conversation. It holds what the provider's documentation requires
+// Body returns the body of the request that continues the conversation. It holds what the provider's documentation requires
 // and nothing else: no times, no usage, no members of an agent. answered reports whether the last message is the model's, which some
 // models refuse.
 func (a *API) Body(c Conversation, opt Options) (body []byte, answered bool, err error) {

@@ -57,7 +57,7 @@ func bodies(w *world.World, path string, d dialect.Dialect, opt store.ContextOpt
 	return count
 }
 
-// sessions gives one conversation in the format of every dialect.
+// sessions returns one conversation in the format of every dialect.
 func sessions(seed uint64, entries int) map[string][]byte {
 	log := gen.Session(gen.Options{Seed: seed, Entries: entries, CompactEvery: 20, Branches: 1, Images: 2, ImageBytes: 400})
 	return map[string][]byte{

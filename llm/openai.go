@@ -35,7 +35,7 @@ func spoken(role string, content []byte) []byte {
 	return o.End()
 }
 
-// openaiAnswer gives an answer and the results of its calls. Images in the results follow in a message of the user.
+// openaiAnswer returns an answer and the results of its calls. Images in the results follow in a message of the user.
 func openaiAnswer(t turn) (list [][]byte) {
 	words := dialect.TextOf(t.parts)
 	if len(t.calls) == 0 {
@@ -81,7 +81,7 @@ func function(c call) []byte {
 	return o.End()
 }
 
-// openaiContent gives a single text as a string, and anything else as a list.
+// openaiContent returns a single text as a string, and anything else as a list.
 func openaiContent(parts []session.Part) []byte {
 	if len(parts) == 1 {
 		if t, ok := parts[0].(session.Text); ok {

@@ -59,7 +59,7 @@ func inputContent(parts []session.Part) (list [][]byte) {
 	return list
 }
 
-// responsesAnswer gives the items of an answer, then the outputs of its calls.
+// responsesAnswer returns the items of an answer, then the outputs of its calls.
 func responsesAnswer(t turn) (list [][]byte) {
 	for _, part := range t.parts {
 		switch p := part.(type) {

@@ -166,7 +166,7 @@ func finished(list []turn, ids *names) (out []turn) {
 	return out
 }
 
-// said gives the parts without thinking.
+// said returns the parts without thinking.
 func said(parts []session.Part) (out []session.Part) {
 	for _, p := range parts {
 		if !isThinking(p) {

@@ -39,7 +39,7 @@ type names struct {
 	last map[string]int // the last number that was added to names of a beginning
 }
 
-// unique gives the name itself if it is valid and unused, otherwise another one.
+// unique returns the name itself if it is valid and unused, otherwise another one.
 func (n *names) unique(name string) string {
 	// Some agents join the ids of two APIs with a bar; the first is that of the call.
 	first, _, _ := strings.Cut(name, "|")
@@ -57,7 +57,7 @@ func (n *names) unique(name string) string {
 	return free
 }
 
-// object gives the arguments of a call as an object: those of an answer that was cut off may be any text.
+// object returns the arguments of a call as an object: those of an answer that was cut off may be any text.
 func object(arguments []byte) []byte {
 	if !rawjson.IsObject(arguments) || !rawjson.Valid(arguments) {
 		return []byte("{}")
@@ -90,7 +90,7 @@ func wholePairs(value []byte) []byte {
 // omitted replaces an image that a provider would refuse.
 const omitted = "(image omitted)"
 
-// usable gives an image that providers accept: a web address, or the bytes of a common format with its true name. Anything
+// usable returns an image that providers accept: a web address, or the bytes of a common format with its true name. Anything
 // else, such as a path on the user's machine, becomes a text.
 func usable(i session.Image) session.Part {
 	if isAddress(i.Data) {
@@ -109,7 +109,7 @@ func usable(i session.Image) session.Part {
 	return session.Image{MIME: mime, Data: base64.StdEncoding.EncodeToString(data)}
 }
 
-// format gives the format of an image, from its first bytes, if providers accept it. Agents often record a wrong format.
+// format returns the format of an image, from its first bytes, if providers accept it. Agents often record a wrong format.
 func format(data []byte) string {
 	begins := func(begin string) bool { return bytes.HasPrefix(data, []byte(begin)) }
 	switch {

@@ -65,7 +65,7 @@ func (b Blobs) beside(ctx context.Context, name string) ([]byte, *session.Proble
 		Advice: "the beginning of the text was left in its place; copy the file into the session's folder to see it whole"}
 }
 
-// Whole gives the record of an entry with the strings restored that the agent's format cut. Most records have none and come back
+// Whole returns the record of an entry with the strings restored that the agent's format cut. Most records have none and come back
 // unchanged. What cannot be restored stays cut, and the problems say why.
 func (b Blobs) Whole(ctx context.Context, e session.Entry) (record []byte, problems []session.Problem, err error) {
 	if record, err = e.Raw(); err != nil {

@@ -85,7 +85,7 @@ func Seed(d dialect.Dialect, path string, src session.Source, known session.Head
 	return b
 }
 
-// Born gives the header of a new session whose log has no records yet.
+// Born returns the header of a new session whose log has no records yet.
 func Born(n dialect.NewSession) session.Header {
 	return session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent, Timestamp: session.TimeOf(n.Time)}
 }

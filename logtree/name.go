@@ -28,7 +28,7 @@ func Name(d dialect.Dialect, t *session.Tree) (string, error) {
 	return name, err
 }
 
-// lastName gives the last name among the entries; named is false if there is none. Some agents look only at the path.
+// lastName returns the last name among the entries; named is false if there is none. Some agents look only at the path.
 func lastName(d dialect.Dialect, t *session.Tree) (name string, named bool, err error) {
 	at, n := t.At, t.Len()
 	if w, ok := d.(dialect.Writer); ok && w.Habits().NamesOnPath {

@@ -86,7 +86,7 @@ func (a *asking) find(n dialect.Need) (b backend.Backend, at backend.Log, err er
 // belongings is the suffix of a folder whose logs belong to one log: b.d beside b.jsonl.
 const belongings = ".d"
 
-// match gives the log that matches a pattern of path.Match: the one in the folder of the asking log (b.d for b.jsonl), else
+// match returns the log that matches a pattern of path.Match: the one in the folder of the asking log (b.d for b.jsonl), else
 // the last in name order. Folders that belong to other logs are skipped.
 func match(ctx context.Context, b backend.Backend, pattern, asks string) (found string, err error) {
 	folder, own := path.Dir(asks), strings.TrimSuffix(asks, path.Ext(asks))+belongings

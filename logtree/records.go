@@ -14,7 +14,7 @@ import (
 // EnoughToDetect is how many records are looked at to find the dialect of a log.
 const EnoughToDetect = 8
 
-// Leading gives the records that a log begins with, enough to detect its dialect. Blank lines are left out.
+// Leading returns the records that a log begins with, enough to detect its dialect. Blank lines are left out.
 func Leading(ctx context.Context, b backend.Backend, at backend.Log) ([]dialect.Record, error) {
 	return leading(Records(ctx, b, at))
 }

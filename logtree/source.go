@@ -41,7 +41,7 @@ func LazySource(b backend.Backend, at backend.Log) *Source { return &Source{b: b
 // Backend is where the log lives.
 func (s *Source) Backend() backend.Backend { return s.b }
 
-// reader gives the open reader of the log, nil if the log is not open.
+// reader returns the open reader of the log, nil if the log is not open.
 func (s *Source) reader() backend.Reader {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

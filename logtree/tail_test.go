@@ -91,7 +91,7 @@ func (w writer) tail(wait bool) *logtree.Tail {
 	return t
 }
 
-// read gives the new records: the line number and the text of each, followed by "…" if it is torn.
+// read returns the new records: the line number and the text of each, followed by "…" if it is torn.
 func (w writer) read(t *logtree.Tail, now backend.Log) (list []string) {
 	w.Helper()
 	for r, err := range t.Records(w.Context(), now) {
@@ -359,7 +359,7 @@ func TestTailReportsErrors(t *testing.T) {
 	}
 }
 
-// follow gives the Tail of a log that was read up to its end. The first head bytes are its header.
+// follow returns the Tail of a log that was read up to its end. The first head bytes are its header.
 func follow(ctx context.Context, b backend.Backend, at backend.Log, head int64) logtree.Tail {
 	t := logtree.Tail{Backend: b, At: at, Pos: at.Size}
 	t.SetHead(ctx, head)

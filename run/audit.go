@@ -149,7 +149,7 @@ func Audit(l *Log) (*Report, error) {
 	return &a.Report, nil
 }
 
-// moment gives the zero time for an invalid time, which is not the audit's concern.
+// moment returns the zero time for an invalid time, which is not the audit's concern.
 func moment(ts string) time.Time {
 	t, _ := time.Parse(time.RFC3339Nano, ts)
 	return t

@@ -13,7 +13,7 @@ import (
 // The replay endpoint speaks the chat-completions interface of model providers. This file turns recorded responses into that
 // form and compares the requests of an agent with the recorded ones.
 
-// CompareChat gives the first difference between a recorded exchange and the body of a chat-completions request; A is the
+// CompareChat returns the first difference between a recorded exchange and the body of a chat-completions request; A is the
 // recorded side. Spellings with the same meaning are equal: a content of one text part and that text, null and an absent member,
 // tools with and without their wrapper. A request that was recorded too late (see Late) and ends with its own answer is compared
 // without that answer. Only the first difference is reported, so messages are compared first, then tools, choice and model.
@@ -60,7 +60,7 @@ func CompareChat(x Exchange, body []byte) (*Difference, error) {
 // must send them back.
 func at(pointer string, a, b []byte) *Difference { return (&comparison{}).values(pointer, a, b) }
 
-// choice gives nil for "auto", the default.
+// choice returns nil for "auto", the default.
 func choice(v []byte) []byte {
 	if s, ok := rawjson.Unquote(v); ok && s == "auto" {
 		return nil
@@ -68,7 +68,7 @@ func choice(v []byte) []byte {
 	return v
 }
 
-// chatMessages gives messages with the members that both sides have. It drops members that only the recorder writes, and
+// chatMessages returns messages with the members that both sides have. It drops members that only the recorder writes, and
 // reasoning messages, which this interface does not have.
 func chatMessages(list [][]byte) [][]byte {
 	var out [][]byte
@@ -95,7 +95,7 @@ func chatMessages(list [][]byte) [][]byte {
 	return out
 }
 
-// calls gives tool calls with the members that both sides have.
+// calls returns tool calls with the members that both sides have.
 func calls(v []byte) []byte {
 	return rawjson.MapElements(v, func(c []byte) []byte {
 		// "type" is left out: it is always "function", and some agents do not send it.
@@ -112,7 +112,7 @@ func orNull(v []byte) []byte {
 	return v
 }
 
-// chatContent gives a content of text only as one text, or nil if it is empty. Client libraries differ in whether they send
+// chatContent returns a content of text only as one text, or nil if it is empty. Client libraries differ in whether they send
 // a string or a list of one part.
 func chatContent(content []byte) []byte {
 	if !rawjson.IsArray(content) {
@@ -254,7 +254,7 @@ func (a *Answer) begin(object string) []byte {
 		rawjson.Quote(a.id), object, a.created, rawjson.Quote(a.model))
 }
 
-// Chunks gives the answer in pieces, for a client that asked for a stream. Clients rely on the order: the role, content
+// Chunks returns the answer in pieces, for a client that asked for a stream. Clients rely on the order: the role, content
 // and calls, the finish reason and, if asked for, usage. Texts are not cut into words.
 func (a *Answer) Chunks(usage bool) [][]byte {
 	var list [][]byte
@@ -304,7 +304,7 @@ func Failure(l *Log, x Exchange) (status int, body []byte, err error) {
 	return status, ChatError(name, message), nil
 }
 
-// ChatError gives an error in the form of a provider's.
+// ChatError returns an error in the form of a provider's.
 func ChatError(kind, message string) []byte {
 	return fmt.Appendf(nil, `{"error":{"type":%s,"message":%s}}`, rawjson.Quote(kind), rawjson.Quote(message))
 }

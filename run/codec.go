@@ -53,7 +53,7 @@ func DecodeHeader(record []byte) (h Header, err error) {
 	return h, nil
 }
 
-// Encode gives the record of a body, members in the order of the format's document. It copies the body.
+// Encode returns the record of a body, members in the order of the format's document. It copies the body.
 func Encode(b Body) ([]byte, error) {
 	// The document has only text; codelia writes parts for pictures.
 	if s, ok := b.(*RunStart); ok && s.Input.Type == "" {
@@ -71,7 +71,7 @@ func Encode(b Body) ([]byte, error) {
 	return record, nil
 }
 
-// EncodeHeader gives the record of a header. Only SchemaVersion is written.
+// EncodeHeader returns the record of a header. Only SchemaVersion is written.
 func EncodeHeader(h Header) ([]byte, error) {
 	if h.SchemaVersion != SchemaVersion {
 		return nil, fmt.Errorf("schema_version %d: only %d is written", h.SchemaVersion, SchemaVersion)

@@ -20,7 +20,7 @@ type Difference struct {
 	B       string `json:"b"`
 }
 
-// Describe gives the difference in words; a and b name the two sides.
+// Describe returns the difference in words; a and b name the two sides.
 func (d *Difference) Describe(a, b string) string {
 	side := func(name, value string) string {
 		if value == "" {
@@ -31,7 +31,7 @@ func (d *Difference) Describe(a, b string) string {
 	return fmt.Sprintf("%s: %s, %s", cmp.Or(d.Pointer, "(all)"), side(a, d.A), side(b, d.B))
 }
 
-// Compare gives the first difference of two values, or nil. The order of members, white space and the spelling of strings and
+// Compare returns the first difference of two values, or nil. The order of members, white space and the spelling of strings and
 // numbers do not count, except a hundred levels deep and deeper; of repeated keys the last counts. A member that is null
 // equals an absent one. Values are never decoded as a whole: a request may have many megabytes.
 func Compare(a, b []byte) *Difference { return at("", a, b) }
@@ -138,7 +138,7 @@ func (c *comparison) objects(pointer string, a, b []byte) *Difference {
 	return nil
 }
 
-// members gives the members of an object, of a repeated key the last, and appends each key once.
+// members returns the members of an object, of a repeated key the last, and appends each key once.
 func members(object []byte, keys []string) (map[string][]byte, []string) {
 	of := map[string][]byte{}
 	for key, value := range rawjson.Fields(object) {

@@ -75,7 +75,7 @@ func Diff(a, b *Log) ([]Step, error) {
 	return list, nil
 }
 
-// FirstDifference gives the first step in which the runs differ; ok is false if they are equal.
+// FirstDifference returns the first step in which the runs differ; ok is false if they are equal.
 func FirstDifference(list []Step) (s Step, ok bool) {
 	i := slices.IndexFunc(list, func(s Step) bool { return s.Difference != nil })
 	if i < 0 {

@@ -33,7 +33,7 @@ type Record struct {
 	source Source
 }
 
-// Raw gives the record, byte for byte.
+// Raw returns the record, byte for byte.
 func (r Record) Raw() ([]byte, error) {
 	if r.source == nil {
 		return nil, errors.New("the record belongs to no log")
@@ -68,7 +68,7 @@ type Log struct {
 // Len is the number of records after the header.
 func (l *Log) Len() int { return len(l.records) }
 
-// At gives a record, in the order of the log.
+// At returns a record, in the order of the log.
 func (l *Log) At(i int) Record { return l.records[i] }
 
 // Records iterates over the records in log order.
@@ -77,7 +77,7 @@ func (l *Log) Records() iter.Seq2[int, Record] { return slices.All(l.records) }
 // Problems lists what is wrong with the bytes of the log, in the order in which it was found. Audit checks their content.
 func (l *Log) Problems() []Problem { return l.problems }
 
-// End gives the last run.end; ok is false for a run that crashed or is still running.
+// End returns the last run.end; ok is false for a run that crashed or is still running.
 func (l *Log) End() (r Record, ok bool) {
 	for _, r := range slices.Backward(l.records) {
 		if r.Type == TypeRunEnd {
@@ -208,7 +208,7 @@ func (d *Decoder) first(record []byte, at int64, line int, s *Scanned) {
 	}
 }
 
-// version gives the version as it is spelled, shortened.
+// version returns the version as it is spelled, shortened.
 func version(header []byte) string {
 	if v := rawjson.Get(header, "schema_version"); v != nil {
 		return string(v[:min(len(v), 40)])
@@ -277,7 +277,7 @@ func (d *Decoder) nextRecord(data []byte, from int) int {
 	return -1
 }
 
-// Finish gives the log. It fails only if the log has no header, with a *Problem.
+// Finish returns the log. It fails only if the log has no header, with a *Problem.
 func (d *Decoder) Finish() (*Log, error) {
 	if !d.header && d.refused == nil {
 		d.refused = &Problem{Line: 1, Kind: ProblemNoHeader, Message: "there is no header of a run"}

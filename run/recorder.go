@@ -155,7 +155,7 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrRefused, fmt.Errorf(format, args...))
 }
 
-// fill gives a copy of the body in which missing values are filled in.
+// fill returns a copy of the body in which missing values are filled in.
 func (r *Recorder) fill(b Body) (_ Body, err error) {
 	value := reflect.New(reflect.TypeOf(b).Elem())
 	value.Elem().Set(reflect.ValueOf(b).Elem())
@@ -178,7 +178,7 @@ func (r *Recorder) fill(b Body) (_ Body, err error) {
 	return b, err
 }
 
-// onlyOpen gives the request that a response without a seq must belong to.
+// onlyOpen returns the request that a response without a seq must belong to.
 func (r *Recorder) onlyOpen() (int64, error) {
 	if len(r.open) != 1 {
 		return 0, refuse("%s without seq, and %d requests wait for one", TypeLLMResponse, len(r.open))
@@ -221,7 +221,7 @@ func (r *Recorder) note(t Type, seq int64) {
 	}
 }
 
-// check gives the reason why a record cannot be written. It checks the record, not the body, so that Append and AppendRaw refuse
+// check returns the reason why a record cannot be written. It checks the record, not the body, so that Append and AppendRaw refuse
 // the same records.
 func (r *Recorder) check(record []byte) (Written, error) {
 	var t rawjson.Text

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
-// Events gives the agent.event records in the order in which they were shown: by seq, then in log order. An event without a
+// Events returns the agent.event records in the order in which they were shown: by seq, then in log order. An event without a
 // seq stays after the one before it.
 func (l *Log) Events() []Record {
 	type placed struct {
@@ -35,7 +35,7 @@ func (l *Log) Events() []Record {
 	return events
 }
 
-// EventType gives the type of an agent.event's event.
+// EventType returns the type of an agent.event's event.
 func EventType(event []byte) string { return rawjson.Str(event, "type") }
 
 // IsCompaction reports whether an event says that the context was compacted, or begins to be.
@@ -53,7 +53,7 @@ type Exchange struct {
 	Answered bool
 }
 
-// Exchanges gives the requests in log order, each with the first response after it that has its seq.
+// Exchanges returns the requests in log order, each with the first response after it that has its seq.
 func (l *Log) Exchanges() []Exchange {
 	var list []Exchange
 	// A retry may repeat a seq: the first response goes to the first request that waits.
@@ -90,7 +90,7 @@ func (x Exchange) Messages() (sent, received [][]byte, err error) {
 	return sent, slices.Collect(rawjson.Elements(rawjson.At(raw, "/output/messages"))), nil
 }
 
-// Late gives the index of the first message in a request that did not exist when it was sent: a program that records requests
+// Late returns the index of the first message in a request that did not exist when it was sent: a program that records requests
 // too late writes the answer, and what followed, into the request itself. It is len(sent) for a good request. Only
 // certain cases count: an answer with the same tool call, or an answer without calls at the very end. A short answer such
 // as "Done." may have been given before.
@@ -121,7 +121,7 @@ func Late(sent, received [][]byte) int {
 	return from
 }
 
-// callIDs gives the ids of the tool calls in messages.
+// callIDs returns the ids of the tool calls in messages.
 func callIDs(messages ...[]byte) []string {
 	var list []string
 	for _, m := range messages {

@@ -124,7 +124,7 @@ func (b *Builder) Problems() int {
 // Labelled reports whether any entry of the log has a label.
 func (b *Builder) Labelled() bool { return len(b.labels(len(b.t.nodes))) > 0 }
 
-// labels gives the entries that have a label once the first n entries are applied, sorted.
+// labels returns the entries that have a label once the first n entries are applied, sorted.
 func (b *Builder) labels(n int) []EntryID {
 	on := map[EntryID]bool{}
 	if b.t.before != nil {
@@ -178,7 +178,7 @@ func (t *Tree) tips(n int) (tips int, below []bool) {
 	return tips, below
 }
 
-// open gives the ends in t.before, and the index of the end that each of their entries belongs to. An end is nil if one of the
+// open returns the ends in t.before, and the index of the end that each of their entries belongs to. An end is nil if one of the
 // first n entries continues it.
 func (t *Tree) open(n int, below []bool) (ends [][]EntryID, of map[EntryID]int) {
 	if t.before == nil {
@@ -203,7 +203,7 @@ func (t *Tree) open(n int, below []bool) (ends [][]EntryID, of map[EntryID]int) 
 	return ends, of
 }
 
-// ends gives the branch tips once the first n entries are applied. The caller has checked that no parent stands after its child.
+// ends returns the branch tips once the first n entries are applied. The caller has checked that no parent stands after its child.
 func (t *Tree) ends(n int) [][]EntryID {
 	_, below := t.tips(n)
 	ends, old := t.open(n, below)

@@ -115,7 +115,7 @@ func (b *Builder) SetCodec(c Codec) { b.t.codec = c }
 // SetHeader sets the header of the log.
 func (b *Builder) SetHeader(h Header) { b.t.header = h }
 
-// Header gives the header that was set.
+// Header returns the header that was set.
 func (b *Builder) Header() Header { return b.t.header }
 
 // Len is the number of entries so far.
@@ -217,7 +217,7 @@ func (b *Builder) Add(env *Envelope) {
 	}
 }
 
-// flags gives the flags of the entry's node.
+// flags returns the flags of the entry's node.
 func (env *Envelope) flags() (f nodeFlags) {
 	if env.Made {
 		f = derivedID

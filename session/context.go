@@ -96,7 +96,7 @@ type ContextMessage struct {
 	Made bool
 }
 
-// DefaultModel gives the model of the role "default"; ok is false if the path names none.
+// DefaultModel returns the model of the role "default"; ok is false if the path names none.
 func (c *Context) DefaultModel() (ModelRef, bool) {
 	for _, m := range c.Models {
 		if m.Role == "default" {
@@ -137,7 +137,7 @@ func (c *Context) Problems() []Problem {
 	return slices.Clone(c.problems)
 }
 
-// Entries gives the entries that the messages come from, in order. Some of them may give no message.
+// Entries returns the entries that the messages come from, in order. Some of them may give no message.
 func (c *Context) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		if c.replayer() != nil {
@@ -229,7 +229,7 @@ func (c *Context) choose(path []int32) error {
 	return nil
 }
 
-// replayer gives the tree's Replayer, nil if it has none.
+// replayer returns the tree's Replayer, nil if it has none.
 func (c *Context) replayer() Replayer {
 	r, _ := c.tree.codec.EntryCodec.(Replayer)
 	return r
@@ -289,7 +289,7 @@ func (c *Context) messages(yield func(ContextMessage, error) bool) {
 	resumed()
 }
 
-// read gives the messages before the options change them. It ends at the first error.
+// read returns the messages before the options change them. It ends at the first error.
 func (c *Context) read() iter.Seq2[ContextMessage, error] {
 	if r := c.replayer(); r != nil {
 		return r.Replay(Path{c.tree, c.path, c.options.Restore})
@@ -311,7 +311,7 @@ func (c *Context) read() iter.Seq2[ContextMessage, error] {
 	}
 }
 
-// edited gives the messages of one entry after the context edits.
+// edited returns the messages of one entry after the context edits.
 func (c *Context) edited(e Entry) ([][]byte, error) {
 	edit, edited := c.edits[int32(e.Index)]
 	if edited && edit.Content == nil {

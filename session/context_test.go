@@ -79,7 +79,7 @@ func checkSeen(t *testing.T, tree *session.Tree, leaf session.EntryID, ctx *sess
 	}
 }
 
-// contextOf gives a context as text, one message on each line.
+// contextOf returns a context as text, one message on each line.
 func contextOf(t *testing.T, d *pi.Dialect, c *archive) string {
 	t.Helper()
 	tree, err := dialecttest.Decode(d, "session.jsonl", []byte(c.sections["session.jsonl"]))

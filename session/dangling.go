@@ -53,7 +53,7 @@ func (c *Context) findDangling() error {
 	return nil
 }
 
-// apply gives message n without the calls and results to remove; nil if nothing is left.
+// apply returns message n without the calls and results to remove; nil if nothing is left.
 func (s *stripping) apply(codec MessageCodec, m []byte, n int) ([]byte, error) {
 	if s.dropFailed && codec.Failed(m) {
 		return nil, nil

@@ -34,7 +34,7 @@ var kindNames = [kindCount]string{
 	"service_tier_change", "mcp_tool_selection", "reset_boundary",
 }
 
-// String gives the name that most agents use for the kind.
+// String returns the name that most agents use for the kind.
 func (k Kind) String() string {
 	if k < kindCount {
 		return kindNames[k]
@@ -42,7 +42,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// KindNamed gives the kind with that String, KindOpaque for an unknown name.
+// KindNamed returns the kind with that String, KindOpaque for an unknown name.
 func KindNamed(name []byte) Kind {
 	if string(name) == "message" { // nearly all entries are messages
 		return KindMessage
@@ -58,7 +58,7 @@ var kindsByName = func() map[string]Kind {
 	return kinds
 }()
 
-// KindOf gives the kind of an entry with that body.
+// KindOf returns the kind of an entry with that body.
 func KindOf(b Body) Kind {
 	if b == nil {
 		return KindOpaque
@@ -81,7 +81,7 @@ const (
 
 var roleNames = [...]string{"", "user", "assistant", "tool", "system", "other"}
 
-// String gives the name of the role, "" for none.
+// String returns the name of the role, "" for none.
 func (r Role) String() string { return roleNames[r] }
 
 // Span is a range of bytes in a log.
@@ -166,7 +166,7 @@ type Entry struct {
 	tree *Tree
 }
 
-// Tree gives the tree that the entry is in, nil if it is in none.
+// Tree returns the tree that the entry is in, nil if it is in none.
 func (e Entry) Tree() *Tree { return e.tree }
 
 // Durable reports whether the entry is in its log. Otherwise it is lost when the process ends.
@@ -192,7 +192,7 @@ func (e Entry) Foreign() bool {
 // Aside reports whether the entry does not move the leaf, because it belongs to a side conversation or to none.
 func (e Entry) Aside() bool { return e.tree != nil && e.tree.nodes[e.Index].flags&aside != 0 }
 
-// FirstPiece gives the position of the first entry of the message that this entry is a piece of. It is Index where the
+// FirstPiece returns the position of the first entry of the message that this entry is a piece of. It is Index where the
 // message has one record, and -1 where its first entry stands before the place where reading began (Builder.StartAfter).
 func (e Entry) FirstPiece() int {
 	if e.tree == nil {
@@ -201,7 +201,7 @@ func (e Entry) FirstPiece() int {
 	return e.tree.firstPiece(e.Index)
 }
 
-// Raw gives the entry's record as it is in the log, byte for byte.
+// Raw returns the entry's record as it is in the log, byte for byte.
 func (e Entry) Raw() ([]byte, error) {
 	if e.tree == nil {
 		return nil, fmt.Errorf("entry %s belongs to no tree", e.ID)
@@ -209,7 +209,7 @@ func (e Entry) Raw() ([]byte, error) {
 	return e.tree.raw(e.Index)
 }
 
-// Whole gives the entry's record as it was appended, where the log has only a part of it: agents cut very long texts. ok is false
+// Whole returns the entry's record as it was appended, where the log has only a part of it: agents cut very long texts. ok is false
 // for an entry that is complete in the log, and for one that was appended before the session was opened.
 func (e Entry) Whole() (record []byte, ok bool) {
 	if e.tree == nil {
@@ -219,7 +219,7 @@ func (e Entry) Whole() (record []byte, ok bool) {
 	return record, ok
 }
 
-// seen gives the record from which the content is read.
+// seen returns the record from which the content is read.
 func (e Entry) seen() ([]byte, error) {
 	if e.tree == nil {
 		return e.Raw()
@@ -236,7 +236,7 @@ func (e Entry) Body() (Body, error) {
 	return e.tree.codec.Body(e, raw)
 }
 
-// Time gives when the entry was made.
+// Time returns when the entry was made.
 func (e Entry) Time() (Time, error) {
 	raw, err := e.seen()
 	if err != nil {
@@ -245,7 +245,7 @@ func (e Entry) Time() (Time, error) {
 	return e.tree.codec.Time(raw), nil
 }
 
-// Parts gives what is inside the entry in neutral form, in order.
+// Parts returns what is inside the entry in neutral form, in order.
 func (e Entry) Parts() ([]Part, error) {
 	raw, err := e.seen()
 	if err != nil {
@@ -260,7 +260,7 @@ func (e Entry) IsMessage() bool {
 	return (e.Kind == KindMessage || e.Kind == KindCompaction && e.Role != RoleNone) && e.FirstPiece() == e.Index
 }
 
-// FirstKept gives the first entry that a compaction of version 1 keeps; that version names it by position. ok is false for all
+// FirstKept returns the first entry that a compaction of version 1 keeps; that version names it by position. ok is false for all
 // other entries.
 func (e Entry) FirstKept() (id EntryID, ok bool) {
 	if e.tree == nil {

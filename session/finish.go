@@ -140,7 +140,7 @@ func (b *Builder) moveLeaf() {
 	b.moved = len(b.leafMoves)
 }
 
-// leafBefore gives the leaf before the entry at i: the entry before it, or the target of the last good leaf move. The moves
+// leafBefore returns the leaf before the entry at i: the entry before it, or the target of the last good leaf move. The moves
 // before i have been replayed.
 func (b *Builder) leafBefore(i int32) int32 {
 	t := b.t
@@ -159,7 +159,7 @@ func (b *Builder) leafBefore(i int32) int32 {
 	return m.before
 }
 
-// lastMover gives the last entry up to i that moves the leaf, or noParent.
+// lastMover returns the last entry up to i that moves the leaf, or noParent.
 func (t *Tree) lastMover(i int) int32 {
 	for i >= 0 && t.nodes[i].flags&aside != 0 {
 		i--

@@ -44,7 +44,7 @@ type Time struct {
 	Text string
 }
 
-// TimeOf gives the usual spelling of a moment: ISO 8601 with milliseconds, UTC.
+// TimeOf returns the usual spelling of a moment: ISO 8601 with milliseconds, UTC.
 func TimeOf(t time.Time) Time {
 	var room [len(`"2006-01-02T15:04:05.000Z"`) + 8]byte // a year may have more digits
 	return Time{Text: string(AppendTime(room[:0], t))}
@@ -59,7 +59,7 @@ func AppendTime(dst []byte, t time.Time) []byte {
 	return append(dst[:len(dst)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"')
 }
 
-// Time gives the moment; ok is false if the text is absent or not a time.
+// Time returns the moment; ok is false if the text is absent or not a time.
 func (t Time) Time() (at time.Time, ok bool) {
 	text := t.Text
 	if text == "" || text == "null" {
@@ -77,7 +77,7 @@ func (t Time) Time() (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// Millis gives the moment in milliseconds since 1970, the unit of the agents' messages.
+// Millis returns the moment in milliseconds since 1970, the unit of the agents' messages.
 func (t Time) Millis() (ms int64, ok bool) {
 	at, ok := t.Time()
 	if !ok {

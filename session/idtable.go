@@ -56,7 +56,7 @@ func (t *idTable) insertHashed(nodes []node, i int32, hash uint64) (before int32
 // idLess orders ids by length first, so that decimal numbers are in order.
 func idLess(a, b EntryID) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
 
-// bisect gives the index of an id among those that are in order, or -1.
+// bisect returns the index of an id among those that are in order, or -1.
 func (t *idTable) bisect(nodes []node, id EntryID) int32 {
 	n := t.ordered
 	k := n
@@ -104,7 +104,7 @@ func (t *idTable) touch(nodes []node, hashes []uint64) []uint64 {
 	return hashes
 }
 
-// find gives the index of the last entry with the id, or -1.
+// find returns the index of the last entry with the id, or -1.
 func (t *idTable) find(nodes []node, id EntryID) int32 {
 	if len(t.slots) > 0 {
 		if s := t.slot(nodes, id, t.hash(id)); s.node > 0 {
@@ -116,7 +116,7 @@ func (t *idTable) find(nodes []node, id EntryID) int32 {
 
 func (t *idTable) hash(id EntryID) uint64 { return maphash.String(t.seed, string(id)) }
 
-// slot gives the slot of the id, or the free slot where it belongs.
+// slot returns the slot of the id, or the free slot where it belongs.
 func (t *idTable) slot(nodes []node, id EntryID, h uint64) *idSlot {
 	mask := uint32(len(t.slots) - 1)
 	tag := uint32(h >> 32)
@@ -136,7 +136,7 @@ func (t *idTable) expect(n int) {
 	}
 }
 
-// slotsFor gives the size of a table for n ids.
+// slotsFor returns the size of a table for n ids.
 func slotsFor(n int) int {
 	slots := 64
 	for slots < 2*n {

@@ -40,7 +40,7 @@ func (b *Builder) grow(read int64) {
 	}
 }
 
-// At gives the entry at a position before the end of the log is known: its parent may still prove to be missing.
+// At returns the entry at a position before the end of the log is known: its parent may still prove to be missing.
 func (b *Builder) At(i int) Entry {
 	b.settleAll()
 	e := b.t.At(i)
@@ -50,7 +50,7 @@ func (b *Builder) At(i int) Entry {
 	return e
 }
 
-// NativeID gives the id in the record of an entry, and whether an earlier entry has it too: see Envelope.Repeats.
+// NativeID returns the id in the record of an entry, and whether an earlier entry has it too: see Envelope.Repeats.
 func (b *Builder) NativeID(i int) (id EntryID, repeated bool) {
 	b.settleAll()
 	if native, ok := b.t.natives[int32(i)]; ok {
@@ -62,7 +62,7 @@ func (b *Builder) NativeID(i int) (id EntryID, repeated bool) {
 	return id, false
 }
 
-// Lookup gives an entry that was added, by its id.
+// Lookup returns an entry that was added, by its id.
 func (b *Builder) Lookup(id EntryID) (Entry, bool) {
 	if i := b.find(id); i >= 0 {
 		return b.At(int(i)), true
@@ -85,7 +85,7 @@ func (b *Builder) trim() {
 // cache; in a short loop the processor overlaps these misses.
 const indexAtOnce = 64
 
-// find gives the index of the last entry with the id, or -1.
+// find returns the index of the last entry with the id, or -1.
 func (b *Builder) find(id EntryID) int32 {
 	b.index()
 	return b.t.ids.find(b.t.nodes, id)
@@ -194,7 +194,7 @@ func (b *Builder) again(i, before int32) {
 		Advice:  "both entries are kept; the id means this one, the last"})
 }
 
-// repeat gives a free id for an entry whose own id is taken: the id followed by ~ and the first free number from 2 on.
+// repeat returns a free id for an entry whose own id is taken: the id followed by ~ and the first free number from 2 on.
 func (b *Builder) repeat(id EntryID) EntryID {
 	// Numbers up to the last one are taken.
 	for k := max(2, b.repeats[string(id)]+1); ; k++ {
@@ -240,7 +240,7 @@ func hexOf(h uint64) []byte {
 	return hex
 }
 
-// derive gives a free id for node i. It depends on the log alone.
+// derive returns a free id for node i. It depends on the log alone.
 func (b *Builder) derive(i int32) EntryID {
 	for h := b.hash(i, nil); ; h = h*6364136223846793005 + 1442695040888963407 {
 		if id := b.keep(hexOf(h)); b.t.ids.find(b.t.nodes, id) < 0 {

@@ -114,7 +114,7 @@ func (s *Skim) Text(value []byte) (text string, ok bool) {
 	return s.room.Unquote(value)
 }
 
-// Plain gives a piece of raw, or of a decoded text, as a string.
+// Plain returns a piece of raw, or of a decoded text, as a string.
 func (s *Skim) Plain(b []byte) string {
 	if s == nil {
 		return string(b)

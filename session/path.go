@@ -14,7 +14,7 @@ type Path struct {
 	restore func(Entry, []byte) []byte
 }
 
-// Record gives the record of an entry for a context, completed by ContextOptions.Restore if that is set.
+// Record returns the record of an entry for a context, completed by ContextOptions.Restore if that is set.
 func (p Path) Record(e Entry) ([]byte, error) {
 	record, err := e.Raw()
 	if err != nil || p.restore == nil {
@@ -29,12 +29,12 @@ func (p Path) Tree() *Tree { return p.tree }
 // Len is the number of entries on the path.
 func (p Path) Len() int { return len(p.index) }
 
-// At gives the entry at a position, the root first.
+// At returns the entry at a position, the root first.
 //
 //go:noinline // its copies took 7.9 KB
 func (p Path) At(i int) Entry { return p.tree.At(int(p.index[i])) }
 
-// Indexes gives the indexes of the entries, the root first. The list must not be changed.
+// Indexes returns the indexes of the entries, the root first. The list must not be changed.
 func (p Path) Indexes() []int32 { return p.index }
 
 // Entries iterates over the path from root to leaf.
@@ -48,7 +48,7 @@ func (p Path) Entries() iter.Seq2[int, Entry] {
 	}
 }
 
-// visible gives the entries of a path that are not hidden by a reset or a compaction. The last compaction is first in the list;
+// visible returns the entries of a path that are not hidden by a reset or a compaction. The last compaction is first in the list;
 // compacted reports whether there is one.
 func (t *Tree) visible(path []int32) (list []int32, compacted bool, err error) {
 	last, resets := -1, t.Rules().Resets
@@ -91,7 +91,7 @@ func (p Path) Seen() ([]bool, error) {
 	return seen, nil
 }
 
-// kept gives the entries before a compaction that the model still sees.
+// kept returns the entries before a compaction that the model still sees.
 func (t *Tree) kept(before []int32, compaction Compaction) []int32 {
 	if compaction.FirstKept == "" || compaction.ReplacesAll {
 		return nil

@@ -62,7 +62,7 @@ func (m *messages) add(id EntryID, i int32) {
 	m.list, m.first = append(m.list, node{id: id}), append(m.first, i)
 }
 
-// find gives the position of a message, or -1. The table is made at the first call.
+// find returns the position of a message, or -1. The table is made at the first call.
 func (m *messages) find(id EntryID) int {
 	for ; m.indexed < len(m.list); m.indexed++ {
 		m.table.insert(m.list, int32(m.indexed))
@@ -70,7 +70,7 @@ func (m *messages) find(id EntryID) int {
 	return int(m.table.find(m.list, id))
 }
 
-// recent gives the last messages that began before the entry at n.
+// recent returns the last messages that began before the entry at n.
 func (b *Builder) recent(n int) (ids []string) {
 	t, m := b.t, &b.messages
 	if m.list == nil && t.before != nil {

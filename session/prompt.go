@@ -46,7 +46,7 @@ func (t *Tree) Delegated() bool {
 	return false
 }
 
-// promptOf gives the texts of a user's message. Text is "" if the agent wrote it; At is zero if its time is unknown.
+// promptOf returns the texts of a user's message. Text is "" if the agent wrote it; At is zero if its time is unknown.
 func promptOf(e Entry) (p Prompt, err error) {
 	p.Entry = e.ID
 	body, err := e.Body()

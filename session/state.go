@@ -66,7 +66,7 @@ type ModelMark struct {
 	model ModelRef
 }
 
-// DefaultModel gives the default model at an entry, as the context there does. It reads upwards from the entry to the one that names
+// DefaultModel returns the default model at an entry, as the context there does. It reads upwards from the entry to the one that names
 // the model, or to the mark, and moves the mark: as a path grows, each part of it is read once.
 func (t *Tree) DefaultModel(at EntryID, mark *ModelMark) (m ModelRef, err error) {
 	to := t.ids.find(t.nodes, at)
@@ -275,7 +275,7 @@ func appendTexts(dst []byte, texts []string) []byte {
 	return append(dst, ']')
 }
 
-// spelled gives the raw value, or else the text quoted; nil if there is neither.
+// spelled returns the raw value, or else the text quoted; nil if there is neither.
 func spelled(value Raw, text string) Raw {
 	if value == nil && text != "" {
 		return rawjson.Quote(text)

@@ -110,7 +110,7 @@ func (t *Tree) Replayed() bool {
 // Problems lists what is wrong with the log, in the order in which it was found.
 func (t *Tree) Problems() []Problem { return t.problems }
 
-// At gives the entry at a position in file order, 0 ≤ i < Len.
+// At returns the entry at a position in file order, 0 ≤ i < Len.
 func (t *Tree) At(i int) Entry {
 	n, l := &t.nodes[i], t.links[i]
 	e := Entry{
@@ -134,7 +134,7 @@ func (t *Tree) At(i int) Entry {
 	return e
 }
 
-// Above gives the position of an entry's parent, -1 for a root, and -2 where the log lacks the parent.
+// Above returns the position of an entry's parent, -1 for a root, and -2 where the log lacks the parent.
 func (t *Tree) Above(i int) int {
 	switch p := t.links[i].parent; p {
 	case noParent:
@@ -194,19 +194,19 @@ func (t *Tree) LeafID() EntryID {
 	return t.nodes[t.leaf].id
 }
 
-// Label gives the label of an entry, "" where it has none.
+// Label returns the label of an entry, "" where it has none.
 func (t *Tree) Label(id EntryID) string { return t.labels[id] }
 
 // Labels iterates over the labels, in no particular order. A label may belong to an id that no entry has.
 func (t *Tree) Labels() iter.Seq2[EntryID, string] { return maps.All(t.labels) }
 
-// Roots gives the entries without a parent in the tree: roots, orphans, and one entry of each cycle.
+// Roots returns the entries without a parent in the tree: roots, orphans, and one entry of each cycle.
 func (t *Tree) Roots() []Entry {
 	t.link()
 	return t.siblings(t.firstRoot)
 }
 
-// Children gives the children of an entry, in file order.
+// Children returns the children of an entry, in file order.
 func (t *Tree) Children(id EntryID) []Entry {
 	i := t.ids.find(t.nodes, id)
 	if i < 0 {
@@ -254,7 +254,7 @@ func (t *Tree) linkOne(i int32) {
 	*last = i
 }
 
-// Path gives the path from a root to an entry. It begins below a missing parent; in a cycle it begins at the first
+// Path returns the path from a root to an entry. It begins below a missing parent; in a cycle it begins at the first
 // repeat. The empty id gives the empty path, an unknown id an error.
 func (t *Tree) Path(leaf EntryID) (Path, error) {
 	p := Path{tree: t}
@@ -332,7 +332,7 @@ func (t *Tree) Tips() int {
 	return tips
 }
 
-// seen gives the record from which the content of an entry is read.
+// seen returns the record from which the content of an entry is read.
 func (t *Tree) seen(i int) ([]byte, error) {
 	if b, ok := t.whole[int32(i)]; ok {
 		return b, nil
@@ -346,7 +346,7 @@ type other struct {
 	source   Source
 }
 
-// sourceOf gives the source of an entry's record; foreign is true for another log.
+// sourceOf returns the source of an entry's record; foreign is true for another log.
 func (t *Tree) sourceOf(i int32) (s Source, foreign bool) {
 	for k := range t.others {
 		if o := &t.others[k]; i >= o.from && i < o.to {

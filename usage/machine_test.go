@@ -41,7 +41,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// catalogue gives the rows of all sessions of a world.
+// catalogue returns the rows of all sessions of a world.
 func catalogue(w *world.World) []place.Row {
 	w.Helper()
 	m := w.Machine()

@@ -33,7 +33,7 @@ type Group struct {
 	Amount
 }
 
-// NewGroup gives an amount with its name.
+// NewGroup returns an amount with its name.
 func NewGroup(name string, a usage.Amount) Group { return Group{Name: name, Amount: newAmount(a)} }
 
 func newAmount(a usage.Amount) Amount {

@@ -149,7 +149,7 @@ func TestJSONOutput(t *testing.T) {
 	}
 }
 
-// printed gives the values on stdout, which has the form that the documentation says.
+// printed returns the values on stdout, which has the form that the documentation says.
 func printed(t *testing.T, args, form string, out *bytes.Buffer) (values []json.RawMessage) {
 	t.Helper()
 	switch {

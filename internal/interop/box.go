@@ -19,7 +19,7 @@ const raise = `ip link set lo up && exec "$@"`
 // boxes are the ways into a namespace: as root, and as a user who is mapped to root.
 var boxes = [][]string{{"unshare", "--net"}, {"unshare", "--map-root-user", "--net"}}
 
-// findBox gives the words that start a command in a network namespace. The error says why that is not possible here.
+// findBox returns the words that start a command in a network namespace. The error says why that is not possible here.
 func findBox(ctx context.Context) (words []string, err error) {
 	for _, b := range boxes {
 		words = append(b[:len(b):len(b)], "sh", "-c", raise, "sh")

@@ -50,7 +50,7 @@ func compareResume(ctx context.Context, opt options) error {
 	return boxedAgents(ctx, opt, "resume", func(agent) bool { return true }, func(a agent, path string) error { return a.compare(ctx, opt, path) })
 }
 
-// scenes gives what an agent resumes: the files of the command line, or else random sessions and what this library wrote. notes gets
+// scenes returns what an agent resumes: the files of the command line, or else random sessions and what this library wrote. notes gets
 // why some are left out.
 func (a agent) scenes(opt options, notes io.Writer) (list []scene, err error) {
 	for _, file := range opt.files {

@@ -165,7 +165,7 @@ func (d *desk) callTools(ctx context.Context) error {
 	return nil
 }
 
-// messageResults gives the results of tools in a request to the Messages API, by the id of their call.
+// messageResults returns the results of tools in a request to the Messages API, by the id of their call.
 func messageResults(body []byte) (map[string]string, error) {
 	var request struct {
 		Messages []struct {
@@ -194,7 +194,7 @@ func messageResults(body []byte) (map[string]string, error) {
 	return results, nil
 }
 
-// responseResults gives the results of tools in a request to the Responses API.
+// responseResults returns the results of tools in a request to the Responses API.
 func responseResults(body []byte) (map[string]string, error) {
 	var request struct {
 		Input []struct {

@@ -39,7 +39,7 @@ func (p *pane) valid(at spot) bool {
 		at.line >= 0 && at.line < len(p.lines(at))
 }
 
-// next gives the line after a spot.
+// next returns the line after a spot.
 func (p *pane) next(at spot) (spot, bool) {
 	if at.line++; p.valid(at) {
 		return at, true
@@ -54,7 +54,7 @@ func (p *pane) next(at spot) (spot, bool) {
 	return at, false
 }
 
-// previous gives the line before a spot.
+// previous returns the line before a spot.
 func (p *pane) previous(at spot) (spot, bool) {
 	if at.line > 0 {
 		at.line--

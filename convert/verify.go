@@ -96,10 +96,11 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, n, len(v.owner))
 	}
 	r, err := v.convertBack(sess)
-	defer r.pile.Close()
 	if err != nil {
+		r.pile.Close() // it may hold what was converted before the error
 		return false, err
 	}
+	defer r.pile.Close()
 	one := func(k int, entries []int, came []session.Span) error {
 		before, err := v.encoded(entries)
 		if err != nil {

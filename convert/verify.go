@@ -3,6 +3,7 @@ package convert
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -97,8 +98,7 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 	}
 	r, err := v.convertBack(sess)
 	if err != nil {
-		r.pile.Close() // it may hold what was converted before the error
-		return false, err
+		return false, errors.Join(err, r.pile.Close()) // it may hold what was converted before the error
 	}
 	defer r.pile.Close()
 	one := func(k int, entries []int, came []session.Span) error {

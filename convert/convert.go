@@ -1,7 +1,6 @@
 // Package convert turns a session of one agent into a session of another. What the other format cannot express is carried along and reported.
 //
-// Session converts a session that is open, and File converts one by its path. Both return the new session and a Report on everything in the
-// old one.
+// Session converts an open session, and File converts one by its path. Both return the new session and a Report on everything in the old one.
 //
 // A crossing converts the entries of a tree one after the other, from the parts and bodies of one dialect to records of another, through a
 // dialect.Composer. The records that some entries became are a passage. The new log is then converted back, in memory, and compared record
@@ -145,6 +144,7 @@ type conversion struct {
 	carried  []bool   // by passage
 	all      bool     // all passages are carried: the source has no room for what the target's records need
 	eased    []bool   // by passage: carried for the way back alone; nil until easeTheWayBack has run
+	loose    bool     // the way back carries entries that stand for none
 	inner    bool     // it is the way back of another conversion, and needs no way back of its own
 	header   bool     // the header carries the old one
 	outline  outline

@@ -351,8 +351,7 @@ func (c *crossing) settle(p *passage) {
 	}
 }
 
-// attach adds entries without a record to the passage before them, which carries them. Entries before the first passage are added to the
-// first one.
+// attach adds entries without a record to the passage before them, which carries them. Entries before all passages are added to the first.
 func (c *crossing) attach() {
 	at := -1
 	fresh := slices.DeleteFunc(slices.Clone(c.passages), func(p *passage) bool { return p.restored })
@@ -411,8 +410,7 @@ func (c *crossing) spread(passages []*passage, loose, before []int, size int64) 
 	}
 }
 
-// firstOf returns the id of the first record that an entry became. An unknown id is returned unchanged: it named no entry in the old
-// session either.
+// firstOf returns the id of the first record that an entry became. An id that names no entry of the old session is returned unchanged.
 func (c *crossing) firstOf(id session.EntryID) session.EntryID { return renamed(c.first, id) }
 
 // lastOf returns the id of the last record that an entry became; see firstOf.

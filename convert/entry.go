@@ -308,8 +308,7 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 	return done, err
 }
 
-// gather adds the tool results that follow on the path to the message with their calls. It ends at the first message that holds anything
-// else.
+// gather adds the tool results that follow on the path to the message with their calls, up to the first message that holds anything else.
 func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 	calls := dialect.CallsIn(m.Parts)
 	for _, i := range c.onPath[pos+1:] {

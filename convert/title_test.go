@@ -42,3 +42,23 @@ func TestConvertTitle(t *testing.T) {
 		w.Must(src.Close())
 	}
 }
+
+// A session of Wave begins with a message of the agent in the user's name, so its copy gets the prompt as its name. On the way back another
+// passage carries that name once the others carry their origins; the session comes back as it was.
+func TestConvertNamedThereAndBack(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl",
+		`{"type":"metadata","workdir":"/work/pond","createdAt":"2026-03-02T14:00:00.000Z"}
+{"timestamp":"2026-03-02T14:00:00.000Z","id":"m1","role":"assistant","blocks":[{"type":"error","content":"broken"}]}
+{"timestamp":"2026-03-02T14:00:04.000Z","id":"m2","role":"assistant","blocks":[{"type":"text","content":"a pond","stage":"end"}]}
+{"timestamp":"2026-03-02T14:00:06.000Z","id":"m3","role":"user","blocks":[{"type":"tool","parameters":"{}","result":"a.txt","id":"c1","name":"Bash","success":true,"stage":"end"}],"isMeta":true}
+{"timestamp":"2026-03-02T14:00:07.000Z","id":"m4","role":"user","blocks":[{"type":"text","content":"How deep is it?","stage":"end"},{"type":"novel"}]}
+`)
+	src, err := w.Open(t.Context(), path, store.OpenOptions{Dialect: w.Format("wave")})
+	w.Must(err)
+	defer src.Close()
+	if _, report := partThereAndBack(w, src, w.Format("operator-doc"), nil, folder); !report.Lossless {
+		t.Errorf("the conversion reports losses: %+v; want none", report.Losses)
+	}
+}

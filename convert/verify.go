@@ -270,18 +270,20 @@ func (v *conversion) report(dst *store.Session) (Report, error) {
 }
 
 // easeTheWayBack finds passages that lose nothing but could not be converted back without carrying something: the old session would come
-// back with origins in it. Such passages carry their origin, too. more reports whether some of them were not carried before.
+// back with origins in it. Such passages carry their origin, too. more reports whether some of them were not carried before. An entry that
+// stands for none, such as a name, then has another passage that carries it on the way back. If that is one more, all passages are carried.
 func (v *conversion) easeTheWayBack(sess side) (more bool, err error) {
 	from, ok := dialect.AsComposer(v.src.dialect)
 	switch {
-	case !ok || v.inner || v.all || v.eased != nil || !v.mayCarryMore():
+	case !ok || v.inner || v.all || v.eased != nil && !v.loose || !v.mayCarryMore():
 		return false, nil
 	case from.Habits().SavedWhole:
 		// Its messages have neither ids nor times: only origins restore them.
 		v.all = true
 		return true, nil
 	}
-	v.eased = make([]bool, len(v.carried))
+	first := v.eased
+	v.eased = append(first, make([]bool, len(v.carried)-len(first))...)
 	back := &conversion{store: v.store, ctx: v.ctx, src: sess, to: from, opt: v.opt, inner: true}
 	back.opt.Leaf = nil // all that is there
 	defer back.close()
@@ -296,12 +298,14 @@ func (v *conversion) easeTheWayBack(sess side) (more bool, err error) {
 		return false, err
 	}
 	for k, p := range back.cross.passages {
+		v.loose = v.loose || len(p.extra) > 0
 		if !p.restored && len(p.entries) > 0 && back.carried[k] {
 			owner := v.owner[p.entries[0]]
 			v.eased[owner] = !v.cross.passages[owner].restored && len(v.cross.passages[owner].entries) > 0
 			more = more || v.eased[owner] && !v.carried[owner]
 		}
 	}
+	v.all = more && first != nil
 	return more, nil
 }
 

@@ -68,6 +68,17 @@ func tipsOf(w *world.World, path string, from dialect.Dialect, all bool) (list [
 	return list
 }
 
+// says reports whether a form of a message has a text of a talk. Such texts end with a number: "plain 4" is not in "plain 42".
+func says(form, text string) bool {
+	for {
+		_, rest, found := strings.Cut(form, text)
+		if !found || rest == "" || rest[0] < '0' || rest[0] > '9' {
+			return found
+		}
+		form = rest
+	}
+}
+
 // convertedAt converts the path to an entry and returns the first difference in what the model sees there.
 func convertedAt(w *world.World, path string, from, to dialect.Dialect, leaf *session.EntryID, dir string) string {
 	w.Helper()
@@ -98,7 +109,7 @@ func convertedAt(w *world.World, path string, from, to dialect.Dialect, leaf *se
 	if to.Name() != "codex" { // it has no place for it
 		now := failures(w, there, there.Leaf())
 		for _, text := range failures(w, src, *leaf) {
-			if !slices.Contains(now, text) && slices.ContainsFunc(before, func(s seen) bool { return s.role == session.RoleTool && strings.Contains(s.forms[0], text) }) {
+			if !slices.Contains(now, text) && slices.ContainsFunc(before, func(s seen) bool { return s.role == session.RoleTool && says(s.forms[0], text) }) {
 				return fmt.Sprintf("a call failed with %q; now %q did", text, now)
 			}
 		}

@@ -156,9 +156,9 @@ type Book interface {
 	Add(ctx context.Context, g Grant, k Keys) error
 	// List returns all grants, including revoked ones, in the order of their names.
 	List(ctx context.Context) ([]Grant, error)
-	// Revoke revokes a token at a time. The error is ErrNoToken if there is none with that name that is not revoked.
+	// Revoke revokes the token with a name, as of a time. The error is ErrNoToken if no unrevoked token has that name.
 	Revoke(ctx context.Context, name string, at time.Time) (Grant, error)
-	// Find returns the grant of the token or cookie with a hash, even if it is no longer valid. The error is ErrNoToken if there is none.
+	// Find returns the grant of the token or cookie with a hash, even if it is no longer valid. The error is ErrNoToken if no token has that hash.
 	// The hash is compared in constant time.
 	Find(ctx context.Context, sum Sum) (Grant, error)
 	// Touch records when tokens were last used, by name. It ignores times that are earlier than the recorded ones.

@@ -1,11 +1,13 @@
 package wire
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -79,7 +81,7 @@ var (
 	posix = shell{
 		cd: "cd", plain: "%+,-./:=@_",
 		set:   func(name, value string) string { return name + "=" + value },
-		quote: func(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" },
+		quote: quotePosix,
 	}
 	// cmdExe is the shell of Windows. No path has a double quote there.
 	cmdExe = shell{
@@ -88,6 +90,28 @@ var (
 		quote: func(word string) string { return `"` + strings.ReplaceAll(word, `"`, `\"`) + `"` },
 	}
 )
+
+// quotePosix quotes a word so that it stays on one line and is safe for a terminal. Escapes need the quotes of POSIX 2024, which bash, zsh
+// and ksh understand.
+func quotePosix(word string) string {
+	if screen.Clean(word) == word && !strings.Contains(word, "\n") {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	var b strings.Builder
+	for _, c := range []byte(word) {
+		switch {
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c == '\'' || c == '\\':
+			b.Write([]byte{'\\', c})
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "$'" + b.String() + "'"
+}
 
 func (s shell) line(dir string, env, args []string) string {
 	var words []string

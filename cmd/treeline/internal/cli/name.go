@@ -85,17 +85,25 @@ func OneLeaf(ref, value string) (name, leaf string, err error) {
 // Locate returns the file of a session. A path is never looked up as an id: if the file is missing, no other session is opened in its
 // place.
 func (a *App) Locate(ctx context.Context, s *treeline.Store, ref string) (string, error) {
-	if info, err := os.Stat(ref); err == nil && info.IsDir() && IsPath(ref) {
-		return "", fmt.Errorf("%s is a folder; 'treeline ls --all --root %s' lists the sessions in it", ref, ref)
-	}
+	info, err := os.Stat(ref)
+	folder := err == nil && info.IsDir()
 	switch {
+	case folder && IsPath(ref):
+		return "", folderError(ref)
 	case IsPath(ref) && a.Source != "":
 		return "", Misused("--source chooses among ids, and %s is a file", ref)
 	case IsPath(ref):
 		return s.Shown(ref), nil
 	}
 	row, err := a.Find(ctx, s, ref)
+	if folder && errors.Is(err, place.ErrNoSession) {
+		return "", folderError(ref)
+	}
 	return row.Path, Ambiguous(err)
+}
+
+func folderError(ref string) error {
+	return fmt.Errorf("%s is a folder; 'treeline ls --all --root %s' lists the sessions in it", ref, wire.ShellLine("", nil, []string{ref}))
 }
 
 // Find returns the session with a name. If @last is a session of another directory, it says so.

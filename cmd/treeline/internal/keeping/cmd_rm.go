@@ -43,10 +43,10 @@ func Rm(a *cli.App) *cobra.Command {
 				return cli.Misused("--%s and --%s cannot be combined", ways[0], ways[1])
 			case len(ways) == 1 && len(given) > 0:
 				return cli.Misused("unexpected argument %q", given[0])
-			case len(ways) == 0 && len(given) == 0:
-				return cli.Missing("<session>")
 			case cmd.Flags().Changed("older-than") && !empty:
 				return cli.Misused("--older-than needs --empty-trash")
+			case len(ways) == 0 && len(given) == 0:
+				return cli.Missing("<session>")
 			}
 			return nil
 		},

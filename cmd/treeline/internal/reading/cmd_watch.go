@@ -78,9 +78,9 @@ func (w *watchFlags) check(args []string) error {
 	case w.from != "start" && w.from != "now":
 		return cli.Invalid("from", w.from, "start or now")
 	case w.last < 0:
-		return cli.Misused("-n must not be negative")
+		return cli.Misused("--lines must not be negative")
 	case w.last > 0 && w.from == "start":
-		return cli.Misused("-n and --from start cannot be combined")
+		return cli.Misused("--lines and --from start cannot be combined")
 	}
 	return nil
 }

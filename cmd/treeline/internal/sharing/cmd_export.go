@@ -76,7 +76,7 @@ func Export(a *cli.App) *cobra.Command {
 	f.Add(a, cmd)
 	formats := cli.Words(export.Formats)
 	cmd.Flags().StringVarP(&f.format, "format", "f", "", "write `FORMAT`: "+cli.AnyOf(formats))
-	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`, or with --all to a folder")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`, or with --all to a folder; - is standard output")
 	cmd.Flags().BoolVar(&f.branches, "all-branches", false, "write all branches, not only the path to the leaf")
 	cmd.Flags().BoolVarP(&f.all, "all", "a", false, "write the sessions of all agents as a site")
 	cmd.Flags().BoolVar(&f.redact, "redact", false, "redact JSON and text too")
@@ -90,6 +90,9 @@ func Export(a *cli.App) *cobra.Command {
 
 // check checks the flags and sets their defaults.
 func (f *exportFlags) check(a *cli.App) error {
+	if f.out == "-" {
+		f.out = ""
+	}
 	if f.format == "" {
 		f.format = strings.TrimPrefix(filepath.Ext(f.out), ".")
 		switch {

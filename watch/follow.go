@@ -31,6 +31,7 @@ type followed struct {
 	gone      bool
 	lost      bool   // its content at the start can no longer be read
 	failure   string // the last problem that was reported
+	unread    error  // why it could not be read at the start, if it is the only log that is watched
 
 	// What is known once it was read.
 	reading
@@ -101,8 +102,14 @@ func (w *watcher) follow(ctx context.Context, f *followed) error {
 		return nil
 	case stops(ctx, err):
 		return err
-	case f.failure == err.Error():
-		return nil // reported once, not at each look
+	}
+	return w.failed(f, err)
+}
+
+// failed reports why a log cannot be read, once and not at each look.
+func (w *watcher) failed(f *followed, err error) error {
+	if f.failure == err.Error() {
+		return nil
 	}
 	f.failure = err.Error()
 	c := f.change(KindProblem)

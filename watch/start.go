@@ -34,10 +34,13 @@ func (w *watcher) readBase(ctx context.Context, f *followed) error {
 		return nil
 	}
 	err := w.readWhole(ctx, f, f.base, f.atStart)
-	if err != nil && stops(ctx, err) {
+	switch {
+	case err != nil && stops(ctx, err):
 		return err
+	case err != nil && f.src.only != "":
+		f.unread = err
 	}
-	return nil // its problems are reported when it changes
+	return nil // the problems of other logs are reported when they change
 }
 
 // readNow reads the log at a path that the caller asked for, if it is watched.

@@ -85,6 +85,20 @@ func TestFollowsNewSessions(t *testing.T) {
 	})
 }
 
+// A log that was asked for and cannot be read is reported at the start, once; other logs may never be needed.
+func TestTellsThatItCannotBeRead(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
+		h.Old(garden+"a.jsonl", sessionLine("a"))
+		h.Old(garden+"b.jsonl", strings.Repeat("not a session\n", logtree.EnoughToDetect))
+		v := start(h, watch.Options{Path: h.At(garden + "b.jsonl")})
+		v.want("start 1")
+		if c := v.next(); c.Kind != watch.KindProblem || !errors.Is(c.Err, logtree.ErrNotSession) {
+			t.Errorf("told %s, not that the log cannot be read", describe(c))
+		}
+	})
+}
+
 // The folder of an agent that was never used does not exist. It is found when it appears.
 func TestBeginsWithNothing(t *testing.T) {
 	t.Parallel()

@@ -132,6 +132,14 @@ func (w *watcher) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, f := range sessions {
+		if f.unread == nil {
+			continue
+		}
+		if err := w.failed(f, f.unread); err != nil {
+			return err
+		}
+	}
 	switch {
 	case w.opt.Last == AllEntries:
 		for _, f := range slices.Backward(sessions) { // oldest first

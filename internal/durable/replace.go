@@ -143,6 +143,9 @@ func temp(fsys FS, dir string, perm fs.FileMode) (File, string, error) {
 		// Exclusive: whatever has the name, even a link that leads nowhere, is not opened.
 		f, err := fsys.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 		if !errors.Is(err, fs.ErrExist) || try > tempTries {
+			if at := (*fs.PathError)(nil); errors.As(err, &at) { // the temporary name would tell a user nothing
+				err = &fs.PathError{Op: "create a file in", Path: dir, Err: at.Err}
+			}
 			return f, path, err
 		}
 	}

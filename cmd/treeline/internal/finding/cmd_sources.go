@@ -80,8 +80,9 @@ func sources(a *cli.App, list []place.SourceInfo, others []unread.Agent, all boo
 // sourcesTable prints the places as a table and returns how many it omitted.
 func sourcesTable(a *cli.App, out *console.Output, list []place.SourceInfo, others []unread.Agent, all bool) (hidden int) {
 	st, home := out.Style, a.Home()
+	const leastFolder = 24 // most default folders fit, and it is what the list is for
 	t := console.Table{
-		{Name: "DIALECT", Mark: st.Cyan, Least: console.Fewest}, {Name: "FOLDER", Path: true, Least: console.LeastTitle},
+		{Name: "DIALECT", Mark: st.Cyan}, {Name: "FOLDER", Path: true, Least: leastFolder},
 		{Name: "SESSIONS", Right: true, Drop: 4}, {Name: "SIZE", Right: true, Drop: 2},
 		{Name: "NEWEST", Drop: 3}, {Name: "KNOWN BY", Mark: st.Dim, Drop: 1},
 	}

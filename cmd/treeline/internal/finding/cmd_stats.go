@@ -187,7 +187,7 @@ func statsTable(a *cli.App, out *console.Output, key usage.Key, groups []usage.G
 		messages = "ANSWERS"
 	}
 	t := console.Table{
-		{Name: strings.ToUpper(string(key)), Path: key == usage.Project, Mark: st.Cyan, Least: console.LeastTitle},
+		{Name: strings.ToUpper(string(key)), Path: key == usage.Project || key == usage.Model, Mark: st.Cyan, Least: console.LeastTitle},
 		{Name: "SESSIONS", Right: true, Drop: 3}, {Name: messages, Right: true, Drop: 4},
 		{Name: "INPUT", Right: true, Drop: 1}, {Name: "OUTPUT", Right: true, Drop: 1},
 		{Name: "CACHED", Right: true, Drop: 1}, {Name: "TOKENS", Right: true}, {Name: "COST", Right: true, Drop: 5},

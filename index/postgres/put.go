@@ -39,7 +39,8 @@ const (
 	// does not.
 	sqlGone = `select removed is not null from treeline.log where log = any($1) order by log for key share`
 
-	// A log that was made again meanwhile, and that another program has put, is not forgotten: its change is no longer in the feed.
+	// A log that was made again meanwhile, and that another program has put, is not forgotten: its change is no longer in the feed. The rows
+	// are locked before this statement begins, so it sees everything that the other program has put.
 	sqlForget = `with gone as (delete from treeline_index.log i where i.log = any($1) and not exists (
 				select from treeline.log l where l.log = i.log and l.removed is null and l.generation::text = i.generation and l.size = i.size)
 			returning i.log)
@@ -227,7 +228,7 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 			keys += len(e.Chunks[i].Words) + len(e.Chunks[i].Grams)
 		}
 	}
-	known, ids, err := lock(ctx, tx, list, &compared, chunks)
+	known, ids, err := lock(ctx, tx, list, gone, &compared, chunks)
 	if err != nil {
 		return err
 	}
@@ -283,13 +284,13 @@ type stamp struct {
 	size       int64
 }
 
-// lock locks the rows to change, the groups that were compared, and logs that are new to the index, and returns ids for new chunks, in
-// order. It fails with index.ErrOvertaken if a new log has been removed. The commit does not wait for the disk: if the server crashes, the
-// index loses some logs together with the mark that says that they were read.
-func lock(ctx context.Context, tx *pgdb.Tx, list []entry, compared *groups, chunks int) (known map[[16]byte]stamp, ids []int64, err error) {
-	keys, unknown := make([][16]byte, len(list)), [][16]byte{}
+// lock locks the rows to change or delete, the groups that were compared, and logs that are new to the index, and returns ids for new
+// chunks, in order. It fails with index.ErrOvertaken if a new log has been removed. The commit does not wait for the disk: if the server
+// crashes, the index loses some logs together with the mark that says that they were read.
+func lock(ctx context.Context, tx *pgdb.Tx, list []entry, gone [][16]byte, compared *groups, chunks int) (known map[[16]byte]stamp, ids []int64, err error) {
+	keys, unknown := slices.Grow(slices.Clone(gone), len(list)), [][16]byte{}
 	for i := range list {
-		keys[i] = list[i].log
+		keys = append(keys, list[i].log)
 		if list[i].Before == nil {
 			unknown = append(unknown, list[i].log)
 		}

@@ -47,10 +47,7 @@ func (l *Logs) blob(c *Call, p blobParams) error {
 	if err != nil {
 		return err
 	}
-	if err := c.may(p.Log, false, nil); err != nil {
-		return err
-	}
-	refers, err := l.refs.among(c.ctx(), l.b, p.Log, ref)
+	refers, err := l.refers(c, p.Log, ref)
 	if err == nil && !refers[ref] {
 		err = fmt.Errorf("%s: %w: the log does not refer to it", ref, blob.ErrNotExist)
 	}
@@ -87,6 +84,18 @@ func (l *Logs) blob(c *Call, p blobParams) error {
 			return nil // the caller checks the hash
 		}
 	}
+}
+
+// refers returns those of the references that a log has, which the caller may read.
+func (l *Logs) refers(c *Call, name string, refs ...blob.Ref) (map[blob.Ref]bool, error) {
+	at, err := l.seen(c, name, false)
+	if err == nil && c.May == nil {
+		at, err = l.b.Stat(c.ctx(), name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.refs.among(c.ctx(), l.b, at, refs...)
 }
 
 // putBlob stores a blob. The log need not exist yet.
@@ -160,7 +169,7 @@ func (l *Logs) missing(c *Call, p logParams) error {
 	ask := make([]blob.Ref, 0, len(refs))
 	var refers map[blob.Ref]bool
 	if !writes {
-		if refers, err = l.refs.among(c.ctx(), l.b, p.Log, refs...); err != nil {
+		if refers, err = l.refers(c, p.Log, refs...); err != nil {
 			return err
 		}
 	}
@@ -223,12 +232,8 @@ type referring struct {
 }
 
 // among returns those of the references that a log has. It reads the log at most once.
-func (r *references) among(ctx context.Context, b backend.Backend, name string, refs ...blob.Ref) (map[blob.Ref]bool, error) {
-	at, err := b.Stat(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	l := r.of(name)
+func (r *references) among(ctx context.Context, b backend.Backend, at backend.Log, refs ...blob.Ref) (map[blob.Ref]bool, error) {
+	l := r.of(at.Name)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.generation != at.Generation || l.size > at.Size || len(l.refs) > refsMost {
@@ -254,7 +259,7 @@ func (r *references) among(ctx context.Context, b backend.Backend, name string, 
 				l.refs[one] = struct{}{}
 			}
 		}
-		if !record.Torn && backend.IsText(name) {
+		if !record.Torn && backend.IsText(at.Name) {
 			l.size = record.End
 		}
 	}

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -22,9 +23,6 @@ type contentParams struct {
 // content sends bytes of a log, in the state that the caller saw or as it is now.
 func (l *Logs) content(c *Call, p contentParams) error {
 	if err := p.check(); err != nil {
-		return err
-	}
-	if err := c.may(p.Name, false, nil); err != nil {
 		return err
 	}
 	at, r, err := l.open(c, p)
@@ -59,6 +57,10 @@ func (l *Logs) content(c *Call, p contentParams) error {
 func (l *Logs) open(c *Call, p contentParams) (at backend.Log, r backend.Reader, err error) {
 	at = p.log()
 	ctx, by := c.ctx(), ""
+	seen, err := l.seen(c, p.Name, false)
+	if err != nil {
+		return at, nil, err
+	}
 	if c.May != nil {
 		// An earlier state of the log may belong to another project. Only the caller that was allowed to open it may go on reading it.
 		by = c.Writer.Name
@@ -67,6 +69,12 @@ func (l *Logs) open(c *Call, p contentParams) (at backend.Log, r backend.Reader,
 		if r := l.held.find(by, at); r != nil {
 			return at, r, nil
 		}
+	}
+	switch {
+	case c.May != nil && at.Generation == "":
+		at = seen
+	case c.May != nil && at.Generation != seen.Generation:
+		return at, nil, fmt.Errorf("%s: %w", p.Name, backend.ErrChanged)
 	}
 	if at.Generation == "" {
 		at, r, err = backend.OpenNow(ctx, l.b, p.Name)

@@ -132,10 +132,10 @@ func (l *Logs) stat(c *Call, p nameParams) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	if err := c.may(p.Name, false, nil); err != nil {
-		return err
+	at, err := l.seen(c, p.Name, false)
+	if err == nil && c.May == nil {
+		at, err = l.b.Stat(c.ctx(), p.Name)
 	}
-	at, err := l.b.Stat(c.ctx(), p.Name)
 	if err != nil {
 		return err
 	}

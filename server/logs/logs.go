@@ -12,6 +12,7 @@ package logs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -95,6 +96,42 @@ func (c *Call) may(name string, write bool, head []byte) error {
 		return nil
 	}
 	return c.May(c.ctx(), backend.Log{Name: name}, write, head)
+}
+
+// seenMost is how often a log is looked at again because it was replaced while the caller's right to it was checked.
+const seenMost = 5
+
+// seen returns a log that the caller may read or write. The log had this generation during the check, so the caller is shown or changes
+// nothing but this generation, whatever the log holds by then. For a caller that is not limited it returns the zero Log.
+func (l *Logs) seen(c *Call, name string, write bool) (at backend.Log, err error) {
+	if c.May == nil {
+		return backend.Log{}, nil
+	}
+	for range seenMost {
+		before, err := l.b.Stat(c.ctx(), name)
+		if errors.Is(err, backend.ErrNotExist) {
+			before, err = backend.Log{Name: name}, nil // May refuses it with the same text as a log that is hidden
+		}
+		if err == nil {
+			err = c.May(c.ctx(), before, write, nil)
+		}
+		if err == nil {
+			at, err = l.b.Stat(c.ctx(), name)
+		}
+		if err != nil || at.Generation == before.Generation {
+			return at, err
+		}
+	}
+	return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrChanged)
+}
+
+// mayChange checks whether the caller may change a log in the state that it saw.
+func (l *Logs) mayChange(c *Call, at backend.Log) error {
+	now, err := l.seen(c, at.Name, true)
+	if err == nil && c.May != nil && now.Generation != at.Generation {
+		err = fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
+	}
+	return err
 }
 
 // mayRead reports whether the caller may read a log of a list, which need not be looked up again.

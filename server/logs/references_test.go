@@ -18,12 +18,13 @@ func TestManyReferences(t *testing.T) {
 	for n := range count {
 		record.WriteString(ref(n).String())
 	}
-	if _, err := b.Create(t.Context(), "a/b/c.jsonl", []byte(record.String())); err != nil {
+	at, err := b.Create(t.Context(), "a/b/c.jsonl", []byte(record.String()))
+	if err != nil {
 		t.Fatal(err)
 	}
 	var r references
 	for n, want := range map[int]bool{0: true, count - 1: true, count: false} {
-		if has, err := r.among(t.Context(), b, "a/b/c.jsonl", ref(n)); has[ref(n)] != want || err != nil {
+		if has, err := r.among(t.Context(), b, at, ref(n)); has[ref(n)] != want || err != nil {
 			t.Errorf("reference %d: %v, %v", n, has, err)
 		}
 		if kept := len(r.of("a/b/c.jsonl").refs); kept > refsMost+1 {

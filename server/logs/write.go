@@ -257,7 +257,7 @@ func (l *Logs) create(c *Call, p createParams) error {
 		return err
 	}
 	defer in.close()
-	if err := l.mayWrite(c, in, p.Name, false); err != nil {
+	if err := l.mayWrite(c, in, p.Name); err != nil {
 		return err
 	}
 	ctx := context.WithoutCancel(c.ctx())
@@ -275,16 +275,10 @@ func (l *Logs) create(c *Call, p createParams) error {
 	return l.wrote(c, at, err)
 }
 
-// mayWrite asks whether the caller may write the content of the body to a log. That depends on how the content begins and, if the log
-// exists, on what it holds now.
-func (l *Logs) mayWrite(c *Call, in *body, name string, there bool) error {
+// mayWrite asks whether the caller may write the content of the body to a log. That depends on how the content begins.
+func (l *Logs) mayWrite(c *Call, in *body, name string) error {
 	if c.May == nil {
 		return nil
-	}
-	if there {
-		if err := c.may(name, true, nil); err != nil {
-			return err
-		}
 	}
 	head, err := in.head()
 	if err != nil {
@@ -298,11 +292,11 @@ func (l *Logs) mayWrite(c *Call, in *body, name string, there bool) error {
 
 // append adds records. Without records it only compares.
 func (l *Logs) append(c *Call, p atParams) error {
-	return l.write(c, p, func(*body) error { return c.may(p.Name, true, nil) }, backend.Backend.Append)
+	return l.write(c, p, func(*body) error { return nil }, backend.Backend.Append)
 }
 
 func (l *Logs) replace(c *Call, p atParams) error {
-	return l.write(c, p, func(in *body) error { return l.mayWrite(c, in, p.Name, true) }, backend.Backend.Replace)
+	return l.write(c, p, func(in *body) error { return l.mayWrite(c, in, p.Name) }, backend.Backend.Replace)
 }
 
 // write is a mutation with the records of the body.
@@ -312,7 +306,11 @@ func (l *Logs) write(c *Call, p atParams, may func(*body) error, do func(backend
 		return err
 	}
 	defer in.close()
-	if err := may(in); err != nil {
+	err = l.mayChange(c, p.log())
+	if err == nil {
+		err = may(in)
+	}
+	if err != nil {
 		return err
 	}
 	all, done, err := l.all(c.ctx(), in)
@@ -334,7 +332,7 @@ func (l *Logs) remove(c *Call, p atParams) error {
 		return err
 	}
 	defer in.close()
-	if err := c.may(p.Name, true, nil); err != nil {
+	if err := l.mayChange(c, p.log()); err != nil {
 		return err
 	}
 	err = b.Remove(context.WithoutCancel(c.ctx()), p.log())
@@ -369,7 +367,7 @@ func (l *Logs) extend(c *Call, p markParams) error {
 		return err
 	}
 	defer in.close()
-	if err := c.may(p.Name, true, nil); err != nil {
+	if err := l.mayChange(c, p.log()); err != nil {
 		return err
 	}
 	in.most = protocol.RecordsMost // a backend may keep the content in memory
@@ -383,7 +381,13 @@ func (l *Logs) overwrite(c *Call, p markParams) error {
 		return err
 	}
 	defer in.close()
-	if err := l.mayWrite(c, in, p.Name, p.Generation != ""); err != nil {
+	if p.Generation != "" {
+		err = l.mayChange(c, p.log())
+	}
+	if err == nil {
+		err = l.mayWrite(c, in, p.Name)
+	}
+	if err != nil {
 		return err
 	}
 	at, err := m.Overwrite(context.WithoutCancel(c.ctx()), p.log(), mark, in)

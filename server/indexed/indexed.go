@@ -6,6 +6,7 @@
 package indexed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -193,8 +194,9 @@ func (c *Call) shown(list []index.Found, sel *index.Selection) (seen []index.Fou
 			}
 		default:
 			parent, ok := parents[nameOf(&l)]
-			// Asking for the forks of a hidden parent must not reveal which sessions have it.
-			if !ok || sel.Parents != nil && !slices.Contains(sel.Parents, index.LastPart(parent)) {
+			// The log may have had another project when it was selected. Asking for the forks of a hidden parent must not reveal which
+			// sessions have it.
+			if !ok || !c.View.May(facts.CWD) || sel.Parents != nil && !slices.Contains(sel.Parents, index.LastPart(parent)) {
 				continue
 			}
 			facts.Parent, l.Summary.Parent = parent, parent
@@ -224,6 +226,20 @@ func (c *Call) mayKnow(x index.Shared, name string, run bool) (bool, error) {
 	}
 	seen, err := c.View.Sessions(c.R.Context(), []string{name})
 	return len(seen) > 0, err
+}
+
+// stamp returns what the index knows about the state of a log; nothing for a caller that sees everything.
+func (c *Call) stamp(x index.Shared, name string) (s index.Stamp, err error) {
+	for _, runs := range []bool{false, true} {
+		if c.View == nil || err != nil || s.Generation != "" {
+			break
+		}
+		var list []index.Found
+		if list, err = x.Select(c.R.Context(), index.Selection{Runs: runs, Names: []string{name}, Limit: 1}); len(list) > 0 {
+			s = list[0].Stamp
+		}
+	}
+	return s, err
 }
 
 // page is a page while it is filled.
@@ -392,6 +408,10 @@ func ids(c *Call, x index.Shared) error {
 		return err
 	}
 	list := []protocol.IDs{}
+	seen, err := c.stamp(x, name)
+	if err != nil {
+		return err
+	}
 	known, err := c.mayKnow(x, name, false)
 	if err == nil && !known {
 		known, err = c.mayKnow(x, name, true)
@@ -412,6 +432,10 @@ func ids(c *Call, x index.Shared) error {
 	})
 	if err != nil {
 		return err
+	}
+	// The log may have become one of another project since.
+	if now, err := c.stamp(x, name); err != nil || now.Generation != seen.Generation {
+		return cmp.Or(err, fmt.Errorf("%s: %w", name, backend.ErrChanged))
 	}
 	return c.Logs.Answer(c.Call, list)
 }

@@ -76,3 +76,95 @@ func TestEnds(t *testing.T) {
 		t.Error("there is no search")
 	}
 }
+
+// flipping is an index with one log, which becomes a log of another project after some calls, or one of the caller's.
+type flipping struct {
+	index.Shared
+	calls, at int
+	garden    bool
+}
+
+func (f *flipping) tick() {
+	if f.calls++; f.calls == f.at {
+		f.garden = !f.garden
+	}
+}
+
+func (f *flipping) Select(_ context.Context, s index.Selection) ([]index.Found, error) {
+	f.tick()
+	if s.Runs {
+		return nil, nil
+	}
+	l := index.Found{Source: "box-00000001/omp", Log: index.Log{Name: "a.jsonl", Facts: &index.Facts{CWD: "/vault", Heading: "the vault"}}}
+	if l.Stamp.Generation = "1"; f.garden {
+		l.Stamp.Generation, l.Facts.CWD, l.Facts.Heading = "2", "/garden", "tomatoes"
+	}
+	return []index.Found{l}, nil
+}
+
+func (f *flipping) Values(context.Context, index.Value, []string) ([]string, error) {
+	return []string{"/garden", "/vault"}, nil
+}
+
+func (f *flipping) IDs(_ context.Context, _ *index.Found, _ int, take func(int64, uint32)) error {
+	f.tick()
+	if take(0, 1); !f.garden {
+		take(0, 666)
+	}
+	return nil
+}
+
+// A log that belongs to another project for a part of a request is not shown as it is there.
+func TestFlipping(t *testing.T) {
+	t.Parallel()
+	l := logs.New(t.Context(), logs.Options{Backend: memory.New()})
+	defer l.Close()
+	questions := map[string]string{"selectLogs": `{}`, "listIDs": `{"source":"box-00000001/omp","name":"a.jsonl","chunks":1}`}
+	for _, row := range indexed.Rows() {
+		question, ok := questions[row.Name]
+		if !ok {
+			continue
+		}
+		delete(questions, row.Name)
+		for n := range 24 {
+			x := &flipping{at: n / 2, garden: n%2 == 0}
+			w := httptest.NewRecorder()
+			err := row.Do(&indexed.Call{
+				Call: &logs.Call{W: w, R: httptest.NewRequestWithContext(t.Context(), row.Method, "/", strings.NewReader(question))}, Logs: l,
+				Root:  "postgres://host/db/",
+				Index: func(context.Context, bool) (index.Shared, error) { return x, nil },
+				View: &indexed.View{May: func(cwd string) bool { return cwd == "/garden" }, Sessions: func(_ context.Context, names []string) (map[string]string, error) {
+					x.tick()
+					shown := map[string]string{}
+					for _, name := range names {
+						if x.garden {
+							shown[name] = ""
+						}
+					}
+					return shown, nil
+				}},
+			})
+			said := w.Body.String()
+			var page protocol.Page
+			if row.Name == "selectLogs" && err == nil {
+				err = json.Unmarshal(w.Body.Bytes(), &page)
+			}
+			for _, one := range page.Logs { // encoded
+				f, err := one.Found()
+				if err != nil {
+					t.Fatal(err)
+				}
+				said += f.Facts.CWD + f.Facts.Heading
+			}
+			if strings.Contains(said, "vault") || strings.Contains(said, "666") {
+				t.Errorf("%s, flipped in step %d: %s", row.Name, n, said)
+			}
+			if err == nil && x.at == 0 && x.garden && row.Name == "listIDs" && !strings.Contains(w.Body.String(), "[1]") {
+				t.Errorf("%s: %s", row.Name, w.Body)
+			}
+		}
+	}
+	if len(questions) > 0 {
+		t.Errorf("there are no operations %v", questions)
+	}
+}

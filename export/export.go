@@ -263,6 +263,9 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, use func([]
 			return err
 		}
 		q.First, q.After = !x.s.Tree().Has(e.Parent), e.Parent
+	} else if s.From == "" && s.First != "" {
+		// An agent may continue a path above an entry without a parent, with entries of other stretches.
+		q.First, q.From = false, s.First
 	}
 	lead, err := x.lead(ctx, s)
 	if err != nil {
@@ -287,7 +290,7 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, use func([]
 		if !w.Later || w.Last == "" || w.Last == q.After {
 			return nil
 		}
-		q.First, q.After = false, w.Last
+		q.First, q.From, q.After = false, "", w.Last
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -275,6 +276,36 @@ func TestSubAgent(t *testing.T) {
 		got, _ := written(t, s, Options{Format: format, Redact: true})
 		if strings.Count(got, "Nine, says the sub-agent.") != 1 || strings.Count(got, "There are nine.") != 1 || !strings.Contains(got, heading) {
 			t.Errorf("%s:\n%s; want strings.Count(got, \"Nine, says the sub-agent.\") == 1, strings.Count(got, \"There are nine.\") == 1, strings.Contains(got, heading)", format, got[strings.Index(got, "</script>")+1:])
+		}
+	}
+}
+
+// TestBridged: Claude Code continues the path above a line without a parent with another line, which is in another stretch. Each is
+// exported once.
+func TestBridged(t *testing.T) {
+	t.Parallel()
+	const n = 30
+	var lines strings.Builder
+	for i := range n {
+		fmt.Fprintf(&lines, `{"type":"user","uuid":"u%d","parentUuid":"gone","sessionId":"00000000-0000-4000-8000-000000000001","cwd":"/w","version":"2.0.0",`+
+			`"timestamp":"2026-03-02T14:00:0%d.000Z","isSidechain":false,"message":{"role":"user","content":"Water plant %d."}}`+"\n", i, i%5, i)
+	}
+	path := filepath.Join(t.TempDir(), "00000000-0000-4000-8000-000000000001.jsonl")
+	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := world.New(t).View(path, store.OpenOptions{})
+	for _, format := range []Format{HTML, Markdown, Text} {
+		got, _ := written(t, s, Options{Format: format, AllBranches: true})
+		shown := 0
+		for i := range n {
+			if !strings.Contains(got, fmt.Sprintf("Water plant %d.", i)) {
+				t.Errorf("%s: message %d is missing", format, i)
+			}
+			shown += strings.Count(got, fmt.Sprintf(`<article class="msg user" id="u%d"`, i)) + strings.Count(got, fmt.Sprintf("\nWater plant %d.", i))
+		}
+		if shown > 2*n { // once on the path to the leaf, and once in its own stretch
+			t.Errorf("%s: %d messages are shown %d times", format, n, shown)
 		}
 	}
 }

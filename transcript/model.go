@@ -21,7 +21,7 @@ func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Wi
 	if err != nil {
 		return nil, err
 	}
-	s := newSlide(r, path.message(d.k, cmp.Or(r.After, r.Before, r.Around)))
+	s := newSlide(r, path.message(d.k, cmp.Or(r.After, r.From, r.Before, r.Around)))
 	s.most, s.large = 4*r.Limit, r.MaxText
 	tools := map[string]string{}
 	answered := map[string]bool{}
@@ -170,6 +170,8 @@ func newSlide(r Request, anchor row) *slide {
 		s.begun, s.after = true, r.Limit
 	case r.After != "":
 		s.skip, s.after = true, r.Limit
+	case r.From != "":
+		s.after = r.Limit
 	case r.Before != "":
 		s.skip, s.before = true, r.Limit
 	case r.Around != "":

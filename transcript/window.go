@@ -21,13 +21,14 @@ const (
 	Model
 )
 
-// Request selects a part of a path. At most one of Around, After, Before and First is set; if none is, it is the end of the path.
+// Request selects a part of a path. At most one of Around, After, From, Before and First is set; if none is, it is the end of the path.
 type Request struct {
 	// Leaf ends the path; nil means the leaf of the session, and the id "" the position before the first entry.
 	Leaf *session.EntryID
-	// Around puts the block of an entry into the middle. After begins after that block, and Before ends before it. An entry that is not on
-	// the path stands for the nearest ancestor that is. An id that several entries have stands for the last of them on the path.
-	Around, After, Before session.EntryID
+	// Around puts the block of an entry into the middle. After begins after that block, From with it, and Before ends before it. An entry
+	// that is not on the path stands for the nearest ancestor that is. An id that several entries have stands for the last of them on the
+	// path.
+	Around, After, From, Before session.EntryID
 	// First begins at the start of the path.
 	First bool
 	// Limit is the largest number of blocks; 0 means 200. In mode Model, the messages of one entry stay together, up to four times as many,
@@ -277,6 +278,8 @@ func (v *view) anchor() (step, before, after int) {
 		return 0, 0, r.Limit
 	case r.After != "":
 		return v.step(r.After), 0, r.Limit
+	case r.From != "":
+		return v.step(r.From), 0, r.Limit
 	case r.Before != "":
 		return v.step(r.Before), r.Limit, 0
 	case r.Around != "":
@@ -293,6 +296,8 @@ func (v *view) stretch(b *builder, anchor int) (from, to int) {
 		return 0, r.Limit
 	case r.After != "":
 		return at + 1, at + 1 + r.Limit
+	case r.From != "":
+		return at, at + r.Limit
 	case r.Before != "":
 		return at - r.Limit, at
 	case r.Around != "":

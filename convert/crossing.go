@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/treeline-dev/treeline/convert/origin"
 	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -52,18 +53,18 @@ type crossing struct {
 	pile pile.Pile // the records
 
 	// The rest is filled in by run. Slices marked with * have an element for each entry.
-	ofRun     bool           // the source is the log of a run
-	replays   bool           // the messages of the target are made from whole paths, see script
-	framer    dialect.Framer // nil where the target writes one record for each
-	same      bool           // both dialects are of one family: messages are copied, not composed
-	scripted  bool           // it was converted by a script
-	linear    bool           // the target has no branches
-	onPath    []int          // the entries to convert, in order
-	asked     []bool         // * on the path to leaf; nil for all
-	pos       int            // in onPath: the entry that is converted
-	before    int            // the last entry for which after is known, -1 for none
-	origins   []*foundOrigin // *
-	done      []bool         // *
+	ofRun     bool            // the source is the log of a run
+	replays   bool            // the messages of the target are made from whole paths, see script
+	framer    dialect.Framer  // nil where the target writes one record for each
+	same      bool            // both dialects are of one family: messages are copied, not composed
+	scripted  bool            // it was converted by a script
+	linear    bool            // the target has no branches
+	onPath    []int           // the entries to convert, in order
+	asked     []bool          // * on the path to leaf; nil for all
+	pos       int             // in onPath: the entry that is converted
+	before    int             // the last entry for which after is known, -1 for none
+	origins   []*origin.Found // *
+	done      []bool          // *
 	passages  []*passage
 	passageOf []*passage                          // *
 	repeated  map[int]int                         // see chooseRepeats
@@ -81,10 +82,10 @@ type crossing struct {
 	homeless  []int             // entries that only the header can carry
 	prompt    string            // the name of a session that has none, see ownPrompt
 	newOf     dialect.NewSession
-	cwd       string  // of the new session if the old one names none
-	fresh     bool    // the id is a new one, whatever the old session is
-	writes    bool    // the session will be written, and is not only compared
-	back      *origin // the header's origin, if the session is converted back
+	cwd       string         // of the new session if the old one names none
+	fresh     bool           // the id is a new one, whatever the old session is
+	writes    bool           // the session will be written, and is not only compared
+	back      *origin.Origin // the header's origin, if the session is converted back
 }
 
 // state is what holds after an entry, on its path.
@@ -103,7 +104,7 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 	return &crossing{
 		replays: empty.Tree.Replayed(), framer: framer,
 		before: -1, ofRun: ofRun, tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
-		origins: make([]*foundOrigin, n), done: make([]bool, n), passageOf: make([]*passage, n), after: make([]state, n),
+		origins: make([]*origin.Found, n), done: make([]bool, n), passageOf: make([]*passage, n), after: make([]state, n),
 		used: make(map[session.EntryID]bool, n), tools: map[string]string{},
 		first: map[session.EntryID]session.EntryID{}, last: make(map[session.EntryID]session.EntryID, n),
 	}
@@ -114,10 +115,10 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 func (c *crossing) run() error {
 	if d, ok := c.from.(dialect.Composer); ok {
 		var err error
-		if c.origins, err = origins(c.tree, d, c.to.Dialect.Name(), &c.pile); err != nil {
+		if c.origins, err = origin.Find(c.tree, d, c.to.Dialect.Name(), &c.pile); err != nil {
 			return err
 		}
-		if o, ok := headerOrigin(c.tree, d, c.to.Dialect.Name(), c.origins); ok {
+		if o, ok := origin.Whole(c.tree, d, c.to.Dialect.Name(), c.origins); ok {
 			c.back = &o
 		} else if _, ok := c.to.Dialect.(dialect.Stamper); ok && c.writes {
 			clear(c.origins) // they are of another session, which its records name
@@ -131,7 +132,9 @@ func (c *crossing) run() error {
 	}
 	c.chooseRepeats()
 	if c.back != nil && !c.tree.Header().InEntry && len(c.back.Records) > 0 {
-		c.settle(c.back.passage(&c.pile))
+		p := &passage{restored: true, head: c.back.Head, tip: c.back.Tip}
+		p.records, p.at = c.back.Put(&c.pile)
+		c.settle(p)
 	}
 	// New ids must differ from those that entries keep, including entries that come later.
 	for e := range c.tree.Entries() {
@@ -252,7 +255,7 @@ func (c *crossing) begin() error {
 		if dialect.CheckFileID(c.back.Session) == nil && !c.fresh {
 			n.ID = c.back.Session
 		}
-		if began, ok := c.to.Dialect.Codec().Time(c.back.Header.bytes()).Time(); ok {
+		if began, ok := c.to.Dialect.Codec().Time(c.back.Header.Bytes()).Time(); ok {
 			n.Time = began
 		}
 	} else {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/treeline-dev/treeline/convert/origin"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -239,7 +240,7 @@ func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.New
 // stand makes a custom entry in the place of an entry that the target cannot express, so that the children keep their parent. It returns
 // nil if the target has no custom entries.
 func (c *crossing) stand(p *passage, e session.Entry, n dialect.NewEntry) (*passage, error) {
-	n.Body = session.Custom{Type: carriedType, Data: session.Raw("{}")}
+	n.Body = session.Custom{Type: origin.Custom, Data: session.Raw("{}")}
 	n.Parent = c.parentOf(e)
 	record, err := c.to.Record(n)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/treeline-dev/treeline/convert/origin"
 	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/sorting"
@@ -27,7 +28,7 @@ func (v *conversion) log() (out *pile.Sheet, err error) {
 	// In a format without a header record the first entry carries the old header.
 	inEntry := v.header && len(v.head) == 0
 	if v.header && !inEntry {
-		head[len(head)-1] = whole.sealed(v.to, head[len(head)-1:])[0]
+		head[len(head)-1] = whole.Sealed(v.to, head[len(head)-1:])[0]
 	}
 	for _, r := range head {
 		out.Add(r)
@@ -73,25 +74,23 @@ func (v *conversion) carries(k int) bool {
 }
 
 // seal puts the origin into the records of a passage. In a custom entry that only carries, it is the data.
-func (v *conversion) seal(p *passage, o origin) ([][]byte, error) {
+func (v *conversion) seal(p *passage, o origin.Origin) ([][]byte, error) {
 	if p.custom == nil {
 		records, err := v.cross.pile.All(p.records)
 		if err != nil {
 			return nil, err
 		}
-		return o.sealed(v.to, records), nil
+		return o.Sealed(v.to, records), nil
 	}
-	o.Size = 1
-	o.Hash = o.sum(nil)
 	n := *p.custom
-	n.Body = session.Custom{Type: carriedType, Data: o.json()}
+	n.Body = session.Custom{Type: origin.Custom, Data: o.Alone()}
 	record, err := v.to.Record(n)
 	return [][]byte{record}, err
 }
 
 // origin returns the origin of a passage.
-func (v *conversion) origin(p *passage) (origin, error) {
-	o := origin{Dialect: v.src.dialect.Name(), Head: p.head, Tip: p.tip}
+func (v *conversion) origin(p *passage) (origin.Origin, error) {
+	o := origin.Origin{Dialect: v.src.dialect.Name(), Head: p.head, Tip: p.tip}
 	if c := v.cross; c.linear && p == c.passages[len(c.passages)-1] {
 		o.Tip = c.leafID() // entries that are added later follow the old leaf
 	}
@@ -100,11 +99,11 @@ func (v *conversion) origin(p *passage) (origin, error) {
 	return o, err
 }
 
-func (v *conversion) carriedRecords(entries []int) ([]carried, error) {
+func (v *conversion) carriedRecords(entries []int) ([]origin.Record, error) {
 	records, err := v.encoded(entries)
-	list := make([]carried, len(records))
+	list := make([]origin.Record, len(records))
 	for k, r := range records {
-		list[k] = carry(r, entries[k])
+		list[k] = origin.Keep(r, entries[k])
 	}
 	return list, err
 }
@@ -118,8 +117,8 @@ func sources(p *passage) []int {
 
 // wholeOrigin returns the origin of the session as a whole. Its Session is never empty: on the way back, it shows that the header carries
 // an origin.
-func (v *conversion) wholeOrigin() (origin, error) {
-	o := origin{Dialect: v.src.dialect.Name(), Session: v.src.tree.Header().ID}
+func (v *conversion) wholeOrigin() (origin.Origin, error) {
+	o := origin.Origin{Dialect: v.src.dialect.Name(), Session: v.src.tree.Header().ID}
 	if o.Session == "" {
 		o.Session = v.cross.newOf.ID
 	}
@@ -129,10 +128,10 @@ func (v *conversion) wholeOrigin() (origin, error) {
 	}
 	raw, err := v.sourceHeader()
 	if raw != nil {
-		o.Header = new(carry(raw, 0))
+		o.Header = new(origin.Keep(raw, 0))
 	}
 	if v.outline.slot != nil {
-		o.Slot = new(carry(v.outline.slot, 0))
+		o.Slot = new(origin.Keep(v.outline.slot, 0))
 	}
 	return o, err
 }
@@ -178,12 +177,12 @@ func (c *crossing) copyTo(log *pile.Sheet, passages []*passage) error {
 
 // headRecords returns the records before the entries, if there are any: the title slot and the header.
 func (c *crossing) headRecords() ([][]byte, error) {
-	if o := c.back; o != nil && c.fresh && o.Header.bytes() != nil {
+	if o := c.back; o != nil && c.fresh && o.Header.Bytes() != nil {
 		_, stamps := c.to.Dialect.(dialect.Stamper) // see copies
-		header, slot, err := c.to.EditHeader(session.Header{ID: o.Session, Raw: o.Header.bytes()}, o.Slot.bytes(), dialect.HeaderEdit{ID: &c.newOf.ID, Copy: stamps})
+		header, slot, err := c.to.EditHeader(session.Header{ID: o.Session, Raw: o.Header.Bytes()}, o.Slot.Bytes(), dialect.HeaderEdit{ID: &c.newOf.ID, Copy: stamps})
 		return present(slot, header), err
 	} else if o != nil {
-		return present(o.Slot.bytes(), o.Header.bytes()), nil
+		return present(o.Slot.Bytes(), o.Header.Bytes()), nil
 	}
 	return dialect.Opening(c.to.WritingDialect, c.newOf)
 }

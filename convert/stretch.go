@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/treeline-dev/treeline/convert/origin"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -53,7 +54,7 @@ func (s *script) restoreStretch(path session.Path, r stretch) (at node) {
 		if o == nil {
 			continue
 		}
-		if !s.done[o.last] {
+		if !s.done[o.Last] {
 			s.restore(o)
 		}
 		at.id = o.Tip
@@ -155,9 +156,9 @@ func (t tally) before(nth int, text string) (end int, ok bool) {
 }
 
 // restore takes the records that some entries were converted from, with their old ids. The records of a new session name it.
-func (c *crossing) restore(o *foundOrigin) {
-	p := &passage{restored: true, head: o.Head, tip: o.Tip, records: c.copies(o.records), at: o.at}
-	for i := o.first; i <= o.last; i++ {
+func (c *crossing) restore(o *origin.Found) {
+	p := &passage{restored: true, head: o.Head, tip: o.Tip, records: c.copies(o.Spans), at: o.At}
+	for i := o.First; i <= o.Last; i++ {
 		id := c.tree.At(i).ID
 		c.first[id], c.last[id] = o.Head, o.Tip
 		c.learn(c.tree.At(i), p.records)

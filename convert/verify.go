@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/treeline-dev/treeline/convert/origin"
 	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -67,20 +68,20 @@ func foreign(t *session.Tree) (n int) {
 // originsBack is convertBack for a dialect that cannot be a target: only what is carried along comes back.
 func (v *conversion) originsBack(sess side, r *returned) error {
 	name := v.src.dialect.Name()
-	found, err := origins(sess.tree, v.to, name, r.pile)
+	found, err := origin.Find(sess.tree, v.to, name, r.pile)
 	if err != nil {
 		return err
 	}
-	if o, ok := headerOrigin(sess.tree, v.to, name, found); ok {
+	if o, ok := origin.Whole(sess.tree, v.to, name, found); ok {
 		r.id = o.Session
 		if !sess.tree.Header().InEntry {
-			r.homeless = o.passage(r.pile).records
+			r.homeless, _ = o.Put(r.pile)
 		}
-		r.head = present(o.Slot.bytes(), o.Header.bytes())
+		r.head = present(o.Slot.Bytes(), o.Header.Bytes())
 	}
 	for i, k := range v.owner {
-		if f := found[i]; f != nil && f.last == i {
-			r.records[k] = append(r.records[k], f.records...)
+		if f := found[i]; f != nil && f.Last == i {
+			r.records[k] = append(r.records[k], f.Spans...)
 		}
 	}
 	return nil

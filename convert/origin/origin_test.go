@@ -1,4 +1,4 @@
-package convert
+package origin
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func TestOriginsDoNotOverlap(t *testing.T) {
 	for i := range 3 {
 		records = append(records, fmt.Appendf(nil, `{"type":"custom","id":"e000000%d","parentId":null,"timestamp":"2026-03-02T14:00:00.000Z","customType":"x"}`, i))
 	}
-	o := origin{Dialect: "wave", Records: []carried{{Record: "{}"}}}
+	o := Origin{Dialect: "wave", Records: []Record{{Record: "{}"}}}
 	found := func(list [][]byte) (n []bool) {
 		var log pile.Sheet
 		for _, r := range append([][]byte{header}, list...) {
@@ -31,7 +31,7 @@ func TestOriginsDoNotOverlap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := origins(tree, pi, "wave", &pile.Pile{})
+		got, err := Find(tree, pi, "wave", &pile.Pile{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,11 +40,11 @@ func TestOriginsDoNotOverlap(t *testing.T) {
 		}
 		return n
 	}
-	if got := fmt.Sprint(found(o.sealed(pi, records))); got != "[true true true]" {
+	if got := fmt.Sprint(found(o.Sealed(pi, records))); got != "[true true true]" {
 		t.Errorf("one origin of all records: %s", got)
 	}
-	first := o.sealed(pi, records[:1])
-	over := o.sealed(pi, records) // it was made without the first
+	first := o.Sealed(pi, records[:1])
+	over := o.Sealed(pi, records) // it was made without the first
 	if got := fmt.Sprint(found([][]byte{first[0], over[1], over[2]})); got != "[true false false]" {
 		t.Errorf("an origin over another: %s", got)
 	}

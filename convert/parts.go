@@ -32,12 +32,13 @@ func (c *crossing) onlyID(e session.Entry) string {
 }
 
 // parts returns the parts of a message.
-func (c *crossing) parts(message []byte) []session.Part {
-	d, ok := c.from.(dialect.Parter)
-	if !ok {
-		return nil
+func (c *crossing) parts(message []byte) []session.Part { return messageParts(c.from, message) }
+
+func messageParts(d dialect.Dialect, message []byte) []session.Part {
+	if d, ok := d.(dialect.Parter); ok {
+		return d.MessageParts(message)
 	}
-	return d.MessageParts(message)
+	return nil
 }
 
 // neutral returns a message in neutral form, with the parts that a model may see. A message of the user, or with a role that only its agent

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"crypto/sha256"
+	"slices"
 	"strconv"
 	"time"
 
@@ -41,7 +42,7 @@ func (s *script) write(before node, e session.Entry, body session.Body) (node, e
 		made, after.at = append(made, dialect.NewRecord{NewEntry: n, Record: record}), n.Time
 	}
 	after.id = id
-	s.enter([]int{e.Index}, made)
+	s.enter(&after, []int{e.Index}, made)
 	return after, nil
 }
 
@@ -100,7 +101,7 @@ func (s *script) say(before node, u unit) (node, error) {
 	if after.at.After(s.latest) {
 		s.latest = after.at
 	}
-	s.enter(u.entries, made)
+	s.enter(&after, u.entries, made)
 	s.nodes[after.key] = after
 	return after, nil
 }
@@ -123,46 +124,51 @@ func (s *script) bodies(m dialect.NewMessage, before string) (list []session.Bod
 	return list, model
 }
 
-// enter adds the records that were made from some entries. If there are none, or all of them have records already, the new records belong
-// to the last passage.
-func (s *script) enter(entries []int, made []dialect.NewRecord) {
+// enter adds the records up to a place that were made from some entries. If there are none, or all of them have records already, the new
+// records belong to the passage before them. If that is not the last one, as with results on another branch, they are a passage of their
+// own, which stands for no entry.
+func (s *script) enter(at *node, entries []int, made []dialect.NewRecord) {
 	if len(made) == 0 {
 		return
 	}
-	p := &passage{script: true}
-	fresh := true
+	entries = slices.DeleteFunc(slices.Clone(entries), func(i int) bool { return s.passageOf[i] != nil })
+	own := slices.DeleteFunc(slices.Clone(entries), func(i int) bool { return s.tree.At(i).Foreign() })
+	var p *passage
 	if n := len(s.passages) - 1; n >= 0 && !s.passages[n].restored {
-		p, fresh = s.passages[n], false
+		p = s.passages[n]
 	}
-	for _, i := range entries {
-		e := s.tree.At(i)
-		if s.passageOf[i] != nil {
-			continue
+	if p == nil || len(own) > 0 || at.last != nil && at.last != p {
+		p = &passage{script: true, head: s.tipOf(at.last)}
+		p.tip = p.head
+		if len(entries) > 0 {
+			p.head = s.tree.At(entries[0]).ID
 		}
-		if !e.Foreign() && len(p.records) > 0 {
-			p, fresh = &passage{script: true}, true
-		}
-		if p.head == "" {
-			p.head = e.ID
-		}
-		p.tip = e.ID
+		s.passages = append(s.passages, p)
 	}
-	for _, i := range entries {
-		if s.passageOf[i] == nil && !s.tree.At(i).Foreign() {
-			p.entries = append(p.entries, i)
-		}
+	if n := len(entries) - 1; n >= 0 {
+		p.tip = s.tree.At(entries[n]).ID
 	}
+	p.entries = append(p.entries, own...)
 	for _, n := range made {
 		s.keep(p, n.NewEntry, n.Record)
 	}
-	if fresh {
-		s.passages = append(s.passages, p)
-	}
 	for _, i := range entries {
-		if s.passageOf[i] == nil {
-			s.passageOf[i] = p
-		}
+		s.passageOf[i] = p
 	}
+	at.last = p
+}
+
+// tipOf returns the last entry of a passage, "" for nil.
+func (s *script) tipOf(p *passage) session.EntryID {
+	switch {
+	case p == nil:
+		return ""
+	case !p.restored:
+		return p.tip
+	case len(p.entries) == 0: // all are of another log
+		return ""
+	}
+	return s.tree.At(p.entries[len(p.entries)-1]).ID // p.tip is an entry of the target
 }
 
 // claim adds entries on the path to a tip to the passage before them, if they speak but are in no message of their own, such as further

@@ -21,7 +21,8 @@ type node struct {
 	// id is the id of the last record up to here, "" before the first.
 	id    session.EntryID
 	at    time.Time
-	model string // that the records name up to here
+	model string   // that the records name up to here
+	last  *passage // of the last record
 }
 
 // script is the state of converting by a script.
@@ -36,8 +37,9 @@ type script struct {
 	models    map[int]session.ModelRef // as modelsOf gives them
 	work      int                      // entries on the paths so far
 	failures  map[int][]string         // the calls that failed, by the position of the entry with their results
-	total     int                      // the weight of all entries
-	read      int                      // the weight of the contexts so far; see until
+	restored  restored
+	total     int // the weight of all entries
+	read      int // the weight of the contexts so far; see until
 }
 
 // summed is a compaction in the new session.
@@ -147,6 +149,7 @@ func (c *crossing) play() error {
 	if err != nil {
 		return err
 	}
+	defer s.restored.sheet.Close()
 	leaf := c.leafID()
 	for _, tip := range tips {
 		first := len(c.passages)
@@ -267,6 +270,9 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 		}
 	}
 	if atoms, err = s.assign(atoms, path, parts); err != nil {
+		return at, err
+	}
+	if err := s.restoredCalls(path, parts); err != nil {
 		return at, err
 	}
 	units := make([][]unit, len(parts))

@@ -57,7 +57,7 @@ func (s *script) restoreStretch(path session.Path, r stretch) (at node) {
 		if !s.done[o.Last] {
 			s.restore(o)
 		}
-		at.id = o.Tip
+		at.id, at.last = o.Tip, s.passageOf[o.Last]
 	}
 	at.key, at.at = sha256.Sum256([]byte(at.id)), s.clock
 	return at

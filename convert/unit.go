@@ -169,12 +169,15 @@ func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
 // units makes messages that every provider accepts. Consecutive answers are one message, each result stands right behind the message with
 // its call, every call has one result, and no id of a call is used twice. Old atoms only show which calls a result may answer.
 func (s *script) units(atoms []atom) []unit {
-	b := casting{calls: map[string]*call{}, used: map[string]bool{}, tried: map[string]int{}}
-	b.namer, _ = s.to.Dialect.(dialect.CallNamer)
+	b := newCasting(s.to.Dialect)
+	b.restored = s.restored.ids
+	for _, id := range b.restored {
+		b.used[id] = true
+	}
 	for _, a := range atoms {
 		b.add(a)
 	}
-	list := b.units()
+	list := b.units(s.restored.open)
 	if s.to.Habits().ResultsInCalls {
 		list = foldResults(list)
 	}
@@ -192,6 +195,7 @@ func (s *script) units(atoms []atom) []unit {
 type call struct {
 	id, name string
 	old      bool
+	late     bool // it is old, and its result is new
 	result   *session.ToolResult
 	entry    int
 	stretch  int // of the result
@@ -222,9 +226,18 @@ type casting struct {
 	used     map[string]bool
 	tried    map[string]int    // the last number that made an id unique
 	namer    dialect.CallNamer // nil where any id will do
-	late     []*call           // restored calls whose results are new
+	restored map[string]string // the ids that calls have in the restored records
+	old      map[string]*call  // restored calls, by these ids
+	late     []*call           // restored calls whose results are not restored
 	closed   bool              // a result came since the last answer
 	answered int
+}
+
+// newCasting returns a casting for a target.
+func newCasting(target dialect.Dialect) *casting {
+	b := &casting{calls: map[string]*call{}, used: map[string]bool{}, tried: map[string]int{}, old: map[string]*call{}}
+	b.namer, _ = target.(dialect.CallNamer)
+	return b
 }
 
 // add takes the next atom.
@@ -236,8 +249,16 @@ func (b *casting) add(a atom) {
 		if p.ID == "" || a.role != session.RoleAssistant {
 			return
 		}
-		c := &call{id: b.unique(p.ID), name: p.Name, old: a.old, entry: -1}
-		b.calls[p.ID] = c
+		c := &call{name: p.Name, old: a.old, entry: -1}
+		if a.old {
+			c.id = b.restored[p.ID]
+		}
+		if c.id == "" {
+			c.id = b.unique(p.ID)
+		}
+		if b.calls[p.ID] = c; c.old {
+			b.old[c.id] = c
+		}
 		if p.ID = c.id; !a.old {
 			a.part = p
 			d := b.put(a)
@@ -257,12 +278,15 @@ func (b *casting) answer(a atom, r session.ToolResult) {
 	if c == nil || c.result != nil {
 		return
 	}
-	if c.old && !a.old {
+	if c.late = c.old && !a.old; c.late {
 		b.late = append(b.late, c)
 	}
 	r.CallID, r.Name = c.id, c.name
 	b.answered++
-	c.result, c.entry, c.stretch, c.order, c.at = &r, a.entry, a.stretch, b.answered, a.info.Time
+	c.result, c.stretch, c.order, c.at = &r, a.stretch, b.answered, a.info.Time
+	if !a.old { // otherwise its entry is restored
+		c.entry = a.entry
+	}
 }
 
 // unique returns an id in the target's form that no earlier call has. Some agents number their calls anew in each turn.
@@ -334,11 +358,30 @@ func addEntry(list []int, seen *map[int]bool, i int) []int {
 	return append(list, i)
 }
 
-// units returns the messages with the results behind their calls.
-func (b *casting) units() (list []unit) {
-	for _, c := range b.late {
-		u := results([]*call{c}, time.Time{})
-		u.stretch = c.stretch
+// units returns the messages with the results behind their calls. open are the restored calls that wait for a result where a stretch
+// begins.
+func (b *casting) units(open [][]session.ToolCall) (list []unit) {
+	for k, calls := range open {
+		for _, o := range calls {
+			b.await(o, k)
+		}
+	}
+	sorting.By(b.late, func(a, b *call) int { return cmp.Compare(a.stretch, b.stretch) })
+	for rest := b.late; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].stretch == rest[0].stretch {
+			n++
+		}
+		u := results(rest[:n], time.Time{})
+		u.stretch = rest[0].stretch
+		rest = rest[n:]
+		if len(u.entries) == 0 { // they belong to what is said after them
+			k := slices.IndexFunc(b.drafts, func(d *draft) bool { return d.stretch == u.stretch })
+			if k < 0 {
+				continue
+			}
+			u.entries = slices.Clone(b.drafts[k].entries)
+		}
 		list = append(list, u)
 	}
 	for _, d := range b.drafts {
@@ -356,6 +399,22 @@ func (b *casting) units() (list []unit) {
 		}
 	}
 	return list
+}
+
+// await puts the result of a restored call where a stretch begins. If only a conversion made a result, so that the restored records do not
+// have it, that is the one.
+func (b *casting) await(o session.ToolCall, stretch int) {
+	c := b.old[o.ID]
+	switch {
+	case c == nil:
+		c = &call{id: o.ID, name: o.Name, entry: -1}
+	case c.result != nil && !c.late && c.stretch > stretch:
+		return // restored records answer it later
+	}
+	if c.stretch = stretch; !c.late {
+		c.late = true
+		b.late = append(b.late, c)
+	}
 }
 
 // results returns the message with the results of some calls, in the order in which they came.

@@ -10,7 +10,8 @@ import (
 
 // TestUnique: calls with the same id get distinct ids. Trying all numbers for each call would take hours.
 func TestUnique(t *testing.T) {
-	b := casting{used: map[string]bool{"c-3": true}, tried: map[string]int{}}
+	b := newCasting(nil)
+	b.used["c-3"] = true
 	got := ""
 	for range 300_000 {
 		if name := b.unique("c"); len(b.used) < 6 {
@@ -27,7 +28,7 @@ func TestUnique(t *testing.T) {
 // time, this would take minutes.
 func TestManyAnswers(t *testing.T) {
 	const n = 100_000
-	b := casting{calls: map[string]*call{}, used: map[string]bool{}, tried: map[string]int{}}
+	b := newCasting(nil)
 	for i := range 2 * n {
 		a := atom{role: session.RoleAssistant, entry: i % n, info: &dialect.NewMessage{}, part: session.Text{Text: "Dig."}}
 		if i >= n {
@@ -38,7 +39,7 @@ func TestManyAnswers(t *testing.T) {
 	for i := range n {
 		b.add(atom{role: session.RoleTool, entry: n + i, info: &dialect.NewMessage{}, part: session.ToolResult{CallID: fmt.Sprint(i)}})
 	}
-	list := foldResults(b.units())
+	list := foldResults(b.units(nil))
 	if len(list) != 1 || len(list[0].entries) != 2*n || len(list[0].Parts) != 3*n {
 		t.Fatalf("%d messages, the first of %d entries and %d parts; want one of %d and %d", len(list), len(list[0].entries), len(list[0].Parts), 2*n, 3*n)
 	}

@@ -1,0 +1,96 @@
+package convert
+
+import (
+	"slices"
+
+	"github.com/treeline-dev/treeline/convert/origin"
+	"github.com/treeline-dev/treeline/convert/pile"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// restored is what a script knows of the calls in restored records. The source may have other ids for them, and results that a conversion
+// made: a session that ended with a call without a result has none when it comes back, and no provider accepts that.
+type restored struct {
+	sheet pile.Sheet
+	tree  *session.Tree     // the restored records as a session of the target
+	ids   map[string]string // the id of each call in the restored records, by its id in the source
+	// open has the calls that wait for a result at the beginning of a stretch. What follows a restored stretch begins with these results.
+	open [][]session.ToolCall
+}
+
+// restoredCalls finds the calls in the restored stretches of a path that are followed by others.
+func (s *script) restoredCalls(path session.Path, parts []stretch) error {
+	s.restored.ids, s.restored.open = map[string]string{}, make([][]session.ToolCall, len(parts))
+	for k, part := range parts[:len(parts)-1] {
+		tip := s.tipOn(path, part)
+		if !part.restored || tip == "" {
+			continue
+		}
+		if err := s.readRestored(); err != nil {
+			return err
+		}
+		if _, ok := s.restored.tree.Lookup(tip); !ok {
+			continue
+		}
+		c, err := session.BuildContext(s.restored.tree, tip, session.ContextOptions{LLM: true})
+		if err != nil {
+			return err
+		}
+		// The source names the calls as the conversion to it did, which numbered them in this order.
+		naming := newCasting(s.from)
+		var open []session.ToolCall // of the last answer with calls
+		answered := map[string]bool{}
+		answering := false
+		for m, err := range c.Messages() {
+			if err != nil {
+				return err
+			}
+			others, results := dialect.Results(messageParts(s.to.Dialect, m.JSON))
+			asks := s.to.Dialect.Codec().Role(m.JSON) == session.RoleAssistant
+			if !(asks && answering) && (asks || dialect.Speaks(dialect.Prose(others))) { // calls in a row are of one answer
+				open = nil // a result after it would not be right behind its call
+				clear(answered)
+			}
+			answering = asks
+			for _, p := range others {
+				if call, ok := p.(session.ToolCall); ok && asks && call.ID != "" {
+					s.restored.ids[naming.unique(call.ID)] = call.ID
+					open = append(open, call)
+				}
+			}
+			for _, r := range results {
+				answered[r.CallID] = true
+			}
+		}
+		s.restored.open[k+1] = slices.DeleteFunc(open, func(call session.ToolCall) bool { return answered[call.ID] })
+	}
+	return nil
+}
+
+// tipOn returns the last entry of the old session on a restored stretch.
+func (s *script) tipOn(path session.Path, part stretch) session.EntryID {
+	for k := part.to; k >= part.from; k-- {
+		if o := s.origins[path.At(k).Index]; o != nil {
+			return o.Tip
+		}
+	}
+	return ""
+}
+
+// readRestored reads all that can be restored as a session of the target, once.
+func (s *script) readRestored() (err error) {
+	if s.restored.tree != nil {
+		return nil
+	}
+	var all []*passage
+	var last *origin.Found
+	for _, o := range s.origins {
+		if o != nil && o != last {
+			all = append(all, &passage{restored: true, records: s.copies(o.Spans), at: o.At})
+		}
+		last = o
+	}
+	s.restored.tree, err = s.readAs(&s.restored.sheet, all)
+	return err
+}

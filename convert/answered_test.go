@@ -166,6 +166,9 @@ func TestConvertOpenGoesOnElsewhere(t *testing.T) {
 	}
 }
 
+// headAndTip matches the entries that an origin names.
+var headAndTip = regexp.MustCompile(`"head":"([^"]+)","tip":"([^"]+)"`)
+
 // convertContinued converts a session of Operator to other agents, adds a prompt, and converts it back.
 func convertContinued(t *testing.T, log, want string, accepted bool) {
 	w, folder := inMemory(t)
@@ -184,6 +187,13 @@ func convertContinued(t *testing.T, log, want string, accepted bool) {
 		}
 		if now := bytesOf(w, back); !strings.HasPrefix(now, log) {
 			t.Errorf("from %s it came back as\n%swant\n%s", name, now, log)
+		}
+		for _, ids := range headAndTip.FindAllStringSubmatch(bytesOf(w, back), -1) {
+			for _, id := range ids[1:] {
+				if _, ok := there.Tree().Lookup(session.EntryID(id)); !ok {
+					t.Errorf("from %s an origin names %s, which is no entry of the session there", name, id)
+				}
+			}
 		}
 		again := crossed(w, back.Path(), w.Format("operator"), w.Format(name), folder())
 		w.Must(again.Close())

@@ -30,8 +30,8 @@ import (
 type Options struct {
 	// To is the dialect of the new session. A dialect of runs stands for that of the agent's sessions.
 	To dialect.Dialect
-	// Leaf, if set, converts only the path to that entry. Otherwise all branches are converted. A dialect without branches gets the path to
-	// the session's own leaf, and the other branches are carried along.
+	// Leaf, if set, converts only the path to that entry. An entry that moves the leaf means the entry to which it moves it. Otherwise all
+	// branches are converted. A dialect without branches gets the path to the session's own leaf, and the other branches are carried along.
 	Leaf *session.EntryID
 	// Fresh gives the new session an id that no other session has. Otherwise the id depends on the id of src: a second conversion fails
 	// with backend.ErrExist, and a session that is converted back has its old id again.
@@ -174,7 +174,14 @@ func (v *conversion) crossing(s side, to dialect.ComposingDialect) *crossing {
 // translate makes the records, without origins.
 func (v *conversion) translate() (err error) {
 	v.cross = v.crossing(v.src, v.to)
-	v.cross.leaf, v.cross.fresh, v.cross.writes = v.opt.Leaf, v.opt.Fresh && !v.inner, !v.inner
+	v.cross.fresh, v.cross.writes = v.opt.Fresh && !v.inner, !v.inner
+	if v.opt.Leaf != nil {
+		leaf, err := v.cross.meant(*v.opt.Leaf)
+		if err != nil {
+			return err
+		}
+		v.cross.leaf = &leaf
+	}
 	if !v.inner && v.opt.Dir == "" {
 		v.cross.cwd = v.store.WorkDir(v.to.Dialect, "")
 	}

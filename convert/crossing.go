@@ -188,6 +188,30 @@ func (c *crossing) each() error {
 	return nil
 }
 
+// meant returns the entry that a wanted leaf means. An entry that moves the leaf means its target: the path to it ends with what was left.
+// If there is no such target, the leaf was not moved.
+func (c *crossing) meant(leaf session.EntryID) (session.EntryID, error) {
+	e, ok := c.tree.Lookup(leaf)
+	switch {
+	case !ok: // path reports it
+		return leaf, nil
+	case c.isLeafMark(e):
+		return e.Parent, nil
+	case e.Kind != session.KindLeaf:
+		return leaf, nil
+	}
+	body, err := e.Body()
+	if err != nil {
+		return "", err
+	}
+	if b, ok := body.(session.Leaf); ok {
+		if _, ok := c.tree.Lookup(b.Target); ok || b.Target == "" {
+			return b.Target, nil
+		}
+	}
+	return leaf, nil
+}
+
 // leafID returns the leaf of what is converted.
 func (c *crossing) leafID() session.EntryID {
 	if c.leaf != nil {

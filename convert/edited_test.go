@@ -12,6 +12,24 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+// The result of a call was changed in a copy. Converted back, it answers the call by the id that the call has there.
+func TestConvertEditedResult(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	from := w.Format("operator")
+	path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl", answeredLog(answeredMessage("tool", "", "2 m")))
+	for _, name := range []string{"codex", "gemini", "qwen", "copilot", "pi", "codelia-state"} {
+		there := crossed(w, path, from, w.Format(name), folder())
+		edited := w.Put(filepath.Join("in", name, filepath.Base(there.Path())), strings.ReplaceAll(bytesOf(w, there), "2 m", "3 m"))
+		w.Must(there.Close())
+		back := crossed(w, edited, w.Format(name), from, folder())
+		if got, want := texts(w, back), "user: How deep?\nassistant: c1()\ntool: c1=3 m\n"; got != want {
+			t.Errorf("from %s it sends\n%swant\n%s", name, got, want)
+		}
+		w.Must(back.Close())
+	}
+}
+
 // A copy that was changed in any number of places keeps the changes when it is converted back.
 func TestConvertEdited(t *testing.T) {
 	t.Parallel()

@@ -375,13 +375,6 @@ func (b *casting) units(open [][]session.ToolCall) (list []unit) {
 		u := results(rest[:n], time.Time{})
 		u.stretch = rest[0].stretch
 		rest = rest[n:]
-		if len(u.entries) == 0 { // they belong to what is said after them
-			k := slices.IndexFunc(b.drafts, func(d *draft) bool { return d.stretch == u.stretch })
-			if k < 0 {
-				continue
-			}
-			u.entries = slices.Clone(b.drafts[k].entries)
-		}
 		list = append(list, u)
 	}
 	for _, d := range b.drafts {

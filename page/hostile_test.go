@@ -140,7 +140,7 @@ var (
 	allowedTags = words(`html head meta link title script style body a b i p div span main nav header aside section article details summary form input
 		label button h1 h2 h3 h4 h5 h6 ul ol li dl dt dd table thead tbody tr th td pre code kbd small time img svg g path rect circle text mark em strong del blockquote hr br`)
 	allowedAttributes = words(`href src class id rel type name value content charset lang role action method placeholder autocomplete autofocus required
-		spellcheck maxlength hidden for tabindex title datetime scope colspan open alt loading d x y r cx cy rx width height viewBox start text-anchor http-equiv align checked disabled`)
+		spellcheck maxlength hidden for tabindex title datetime scope colspan open alt loading d x y r cx cy rx width height viewBox start dir text-anchor http-equiv align checked disabled`)
 )
 
 func words(s string) map[string]bool {

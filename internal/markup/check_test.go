@@ -11,7 +11,7 @@ import (
 // allowed are the elements and their attributes that a result may have.
 var allowed = map[string]string{
 	"p": "class", "br": "", "hr": "", "h1": "id", "h2": "id", "h3": "id", "h4": "id", "h5": "id", "h6": "id", "blockquote": "",
-	"ul": "", "ol": "start", "li": "class", "pre": "", "code": "class", "em": "", "strong": "", "del": "", "span": "class",
+	"ul": "dir", "ol": "dir start", "li": "class", "pre": "", "code": "class", "em": "", "strong": "", "del": "", "span": "class",
 	"a": "href rel title", "table": "", "thead": "", "tbody": "", "tr": "", "th": "class", "td": "class",
 }
 

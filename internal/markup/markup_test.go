@@ -24,8 +24,8 @@ func TestMarkdown(t *testing.T) {
 		{"home directories are not deleted", "~/a and ~/b", "<p>~/a and ~/b</p>\n"},
 		{"escapes", `\*a\* &lt;b&gt; &copy; &unknown; \&amp;`, "<p>*a* &lt;b&gt; © &amp;unknown; &amp;amp;</p>\n"},
 		{"heading", "## Über *us*", "<h2>Über <em>us</em></h2>\n"},
-		{"list", "3. a\n4. b", "<ol start=\"3\">\n<li>a</li>\n<li>b</li>\n</ol>\n"},
-		{"tasks", "- [ ] a\n- [x] b\n- [c] d", "<ul>\n<li class=\"task\">☐ a</li>\n<li class=\"task\">☑ b</li>\n<li>[c] d</li>\n</ul>\n"},
+		{"list", "3. a\n4. b", "<ol dir=\"auto\" start=\"3\">\n<li>a</li>\n<li>b</li>\n</ol>\n"},
+		{"tasks", "- [ ] a\n- [x] b\n- [c] d", "<ul dir=\"auto\">\n<li class=\"task\">☐ a</li>\n<li class=\"task\">☑ b</li>\n<li>[c] d</li>\n</ul>\n"},
 		{"table", "before\n| a | b |\n|:--|:-:|\n| `x \\| y` | |\n| 1", "<p>before</p>\n<table>\n<thead>\n<tr><th>a</th><th class=\"center\">b</th></tr>\n" +
 			"</thead>\n<tbody>\n<tr><td><code>x | y</code></td><td class=\"center\"></td></tr>\n<tr><td>1</td></tr>\n</tbody>\n</table>\n"},
 		{"no table", "a | b\nc | d", "<p>a | b<br>\nc | d</p>\n"},

@@ -79,7 +79,7 @@ func (r *renderer) list(n *ast.List) {
 	if n.IsOrdered() {
 		tag = "ol"
 	}
-	r.dst.WriteString("<" + tag)
+	r.dst.WriteString("<" + tag + ` dir="auto"`) // the side of the bullets or numbers follows from the text
 	if n.IsOrdered() && n.Start != 1 {
 		r.dst.WriteString(` start="` + strconv.Itoa(n.Start) + `"`)
 	}

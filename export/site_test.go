@@ -99,6 +99,9 @@ func TestBrowser(t *testing.T) {
 	tab.Eval("(document.querySelector('form.search input').focus(), '')")
 	tab.Press("pond")
 	tab.Wait("document.querySelectorAll('.hit').length === 2") // the title and the text
+	if title := tab.Eval("document.querySelector('.hit').innerText"); strings.Count(title, "pond") != 1 || !strings.HasSuffix(title, " omp") {
+		t.Errorf("the hit in a title is %q", title)
+	}
 	tab.Click(".hit:last-child")
 	tab.Wait("location.hash === '#x%2F1:a' && document.querySelector(':target') && document.body.innerText.includes('A pond')")
 	if faults := tab.Faults(); len(faults) > 0 {

@@ -52,13 +52,16 @@ var assets = sync.OnceValue(func() map[string]Asset {
 	return list
 })
 
-// dense removes indentation and comments from the script, since every export contains it. No string literal of it has a line break. The
-// result is the same for a checkout on Windows.
+// spaced are operators of the script that are written between spaces. No string literal has one of them.
+var spaced = strings.NewReplacer(" => ", "=>", " = ", "=", " === ", "===", " && ", "&&", " || ", "||")
+
+// dense removes indentation, the comments that have their own lines, and the spaces around operators, since every export contains script
+// and style sheet. No string literal has a line break. The result is the same for a checkout on Windows.
 func dense(data []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(data) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && !bytes.HasPrefix(line, []byte("//")) {
-			b.Write(line)
+		if line = bytes.TrimSpace(line); len(line) > 0 && !bytes.HasPrefix(line, []byte("//")) && !bytes.HasPrefix(line, []byte("/*")) {
+			_, _ = spaced.WriteString(&b, string(line)) // a buffer returns no error
 			b.WriteByte('\n')
 		}
 	}

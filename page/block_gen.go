@@ -22,66 +22,70 @@ func (o *output) writeBlock(d *blockView) *output {
 		if d3 := d.Label; d3 != "" {
 			o.raw(`<span class="flag">⚑ `).text(screen.OneLine(d3, 60)).raw(`</span>`)
 		}
-		o.raw(` `).raw(string(d.When())).writeId(d).raw("</p>\n")
+		o.raw(` `)
+		if d4 := d.When(); d4 != "" {
+			o.raw(`<span class="when">`).raw(string(d4)).raw(`</span>`)
+		}
+		o.writeId(d).raw("</p>\n")
 	} else if d1 == "compaction" {
 		o.raw(`<details class="compaction" id="`).text(elementID(d.ID)).raw(`" data-block><summary>`).writeIds(d)
 		{
-			d4 := d.Compacted()
+			d5 := d.Compacted()
 			o.raw(`Compaction`)
-			if d4.Before != 0 {
-				o.raw(`: `).text(wire.Number(d4.Before)).raw(` `)
-				if d4.After != 0 {
-					o.raw(`→ about `).text(wire.Number(d4.After)).raw(` `)
+			if d5.Before != 0 {
+				o.raw(`: `).text(wire.Number(d5.Before)).raw(` `)
+				if d5.After != 0 {
+					o.raw(`→ about `).text(wire.Number(d5.After)).raw(` `)
 				}
 				o.raw(`tokens`)
 			}
 			o.raw(`. `)
 		}
 		o.raw(`The model sees a summary instead of `)
-		if d5 := d.Kept(); d5 != "" {
-			o.raw(`what comes before <a href="`).link(d5).raw(`">this entry</a>`)
+		if d6 := d.Kept(); d6 != "" {
+			o.raw(`what comes before <a href="`).link(d6).raw(`">this entry</a>`)
 		} else {
 			o.raw(`the dotted entries above`)
 		}
 		o.raw(`.`)
-		if d6 := d.Label; d6 != "" {
-			o.raw(` <span class="flag">⚑ `).text(screen.OneLine(d6, 60)).raw(`</span>`)
+		if d7 := d.Label; d7 != "" {
+			o.raw(` <span class="flag">⚑ `).text(screen.OneLine(d7, 60)).raw(`</span>`)
 		}
 		o.raw(`</summary>`)
-		for _, d9 := range d.PieceViews() {
-			o.writePiece(d9)
+		for _, d10 := range d.PieceViews() {
+			o.writePiece(d10)
 		}
 		o.writeId(d).raw("</details>\n")
 	} else if d1 == "summary" {
 		o.raw(`<details class="compaction" id="`).text(elementID(d.ID)).raw(`" data-block><summary>`).writeIds(d).raw(`Summary of `)
-		if d10 := d.From(); d10 != "" {
-			o.raw(`<a href="`).link(d10).raw(`">an abandoned branch</a>`)
+		if d11 := d.From(); d11 != "" {
+			o.raw(`<a href="`).link(d11).raw(`">an abandoned branch</a>`)
 		} else {
 			o.raw(`an abandoned branch`)
 		}
-		if d11 := d.Label; d11 != "" {
-			o.raw(` <span class="flag">⚑ `).text(screen.OneLine(d11, 60)).raw(`</span>`)
+		if d12 := d.Label; d12 != "" {
+			o.raw(` <span class="flag">⚑ `).text(screen.OneLine(d12, 60)).raw(`</span>`)
 		}
 		o.raw(`</summary>`)
-		for _, d14 := range d.PieceViews() {
-			o.writePiece(d14)
+		for _, d15 := range d.PieceViews() {
+			o.writePiece(d15)
 		}
 		o.writeId(d).raw("</details>\n")
 	} else {
 		o.raw(`<article class="`).text(d.Class()).raw(`"`)
-		if d15 := d.ID; d15 != "" {
-			o.raw(` id="`).text(elementID(d15)).raw(`"`)
+		if d16 := d.ID; d16 != "" {
+			o.raw(` id="`).text(elementID(d16)).raw(`"`)
 		}
 		o.raw(` data-block`)
 		if d.Prompt {
 			o.raw(` data-prompt`)
 		}
 		o.raw(` tabindex="-1">`).writeIds(d).raw(`<header class="who"><b>`).text(d.Who()).raw(`</b>`)
-		if d16 := d.NewModel(); d16 != "" {
-			o.raw(`<span>`).text(d16).raw(`</span>`)
+		if d17 := d.NewModel(); d17 != "" {
+			o.raw(`<span>`).text(d17).raw(`</span>`)
 		}
-		if d17 := d.When(); d17 != "" {
-			o.raw(`<a href="`).link(d.Self()).raw(`">`).raw(string(d17)).raw(`</a>`)
+		if d18 := d.When(); d18 != "" {
+			o.raw(`<a href="`).link(d.Self()).raw(`">`).raw(string(d18)).raw(`</a>`)
 		}
 		if d.Usage.Total != 0 {
 			o.raw(`<span title="`).text(d.Spent()).raw(`">`).text(wire.Short(d.Usage.Total)).raw(` tokens</span>`)
@@ -92,8 +96,8 @@ func (o *output) writeBlock(d *blockView) *output {
 		if d.Estimate != 0 {
 			o.raw(`<span>about `).text(wire.Number(d.Estimate)).raw(` tokens</span>`)
 		}
-		if d18 := d.Label; d18 != "" {
-			o.raw(`<span class="flag">⚑ `).text(screen.OneLine(d18, 60)).raw(`</span>`)
+		if d19 := d.Label; d19 != "" {
+			o.raw(`<span class="flag">⚑ `).text(screen.OneLine(d19, 60)).raw(`</span>`)
 		}
 		if d.FirstUnseen {
 			o.raw(`<span title="because of a compaction or a reset">dotted: no longer seen by the model</span>`)
@@ -104,28 +108,28 @@ func (o *output) writeBlock(d *blockView) *output {
 		if d1 == "opaque" {
 			o.raw(`<span>unknown type</span>`)
 		}
-		if d19 := d.Stop; d19 != "" {
-			o.raw(`<span class="bad">`).text(screen.OneLine(d19, 40)).raw(`</span>`)
+		if d20 := d.Stop; d20 != "" {
+			o.raw(`<span class="bad">`).text(screen.OneLine(d20, 40)).raw(`</span>`)
 		}
 		o.writeId(d).raw(`</header>`)
 		if d.Preview() != "" {
 			o.raw(`<details class="aside"><summary>`).text(d.Preview()).raw(`</summary>`)
-			for _, d22 := range d.PieceViews() {
-				o.writePiece(d22)
+			for _, d23 := range d.PieceViews() {
+				o.writePiece(d23)
 			}
 			o.raw(`</details>`)
 		} else {
-			for _, d25 := range d.PieceViews() {
-				o.writePiece(d25)
+			for _, d26 := range d.PieceViews() {
+				o.writePiece(d26)
 			}
 		}
-		if d26 := d.Error; d26 != "" {
-			o.raw(`<p class="bad">`).raw(string(plain(d26))).raw(`</p>`)
+		if d27 := d.Error; d27 != "" {
+			o.raw(`<p class="bad">`).raw(string(plain(d27))).raw(`</p>`)
 		}
-		for _, d29 := range d.Problems {
-			o.raw(`<p class="flag">`).raw(string(plain(d29.Message)))
-			if d30 := d29.Advice; d30 != "" {
-				o.raw(`. `).raw(string(plain(d30)))
+		for _, d30 := range d.Problems {
+			o.raw(`<p class="flag">`).raw(string(plain(d30.Message)))
+			if d31 := d30.Advice; d31 != "" {
+				o.raw(`; `).raw(string(plain(d31)))
 			}
 			o.raw(`</p>`)
 		}

@@ -92,7 +92,7 @@ func (o *output) writeProblems(d []session.Problem) *output {
 			}
 			o.raw(string(plain(d4.Message)))
 			if d5 := d4.Advice; d5 != "" {
-				o.raw(`. `).raw(string(plain(d5)))
+				o.raw(`; `).raw(string(plain(d5)))
 			}
 			o.raw(`</li>`)
 		}

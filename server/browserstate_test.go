@@ -173,11 +173,11 @@ func TestBrowserTreeFollows(t *testing.T) {
 	}
 }
 
-// TestBrowserDirection: a paragraph in a right-to-left script begins at the right, and code does not.
+// TestBrowserDirection: a paragraph and a list in a right-to-left script begin at the right, and code does not.
 func TestBrowserDirection(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
-	_, page, _ := lone(t, head(beds)+said("b1", "", "user", "שלום עולם")+said("b2", "b1", "assistant", "Hello.\n\n```\nשלום\n```"))
+	_, page, _ := lone(t, head(beds)+said("b1", "", "user", "שלום עולם")+said("b2", "b1", "assistant", "Hello.\n\n```\nשלום\n```")+said("b3", "b2", "assistant", "- שלום\n\n1. Hello."))
 	tab := b.Tab(t, browser.Look{})
 	tab.Open(page)
 	right := func(selector string) string {
@@ -187,6 +187,11 @@ func TestBrowserDirection(t *testing.T) {
 	for selector, want := range map[string]string{"#b1 .md p": "true", "h1": "true", "#b2 .md p": "false", "#b2 pre": "false"} {
 		if got := right(selector); got != want {
 			t.Errorf("%s begins at the right: %s, want %s", selector, got, want)
+		}
+	}
+	for selector, want := range map[string]string{".md ul": "rtl", ".md ol": "ltr"} { // the side of the bullets
+		if got := tab.Eval(`getComputedStyle(document.querySelector("` + selector + `")).direction`); got != want {
+			t.Errorf("%s is written %s, want %s", selector, got, want)
 		}
 	}
 }

@@ -96,7 +96,7 @@ const move = (step, only) => {
   for (let i = step > 0 ? Math.floor(at) + 1 : Math.ceil(at) - 1; list[i]; i += step) {
     if (!only || list[i].matches(only)) return select(list[i]);
   }
-  if (step < 0) $("[data-more=before]")?.focus();
+  $(`[data-more=${step < 0 ? "before" : "after"}]`)?.focus();
 };
 const block = () => { const list = blocks(); return list[Math.max(0, Math.ceil(where(list)))]; };
 const foldable = "main details:not(.menu, .banner)";
@@ -178,9 +178,9 @@ const searchFile = async (file, query, found) => {
     for (const x of [{ e: "", t: s.t }, ...s.x]) {
       const text = x.t.toLowerCase();
       if (hits.length === 50 || !words.every((w) => text.includes(w))) continue;
-      const at = Math.max(0, text.indexOf(words[0]) - 60), hit = make("a", x.t.slice(at, at + 200), "hit");
+      const at = Math.max(0, text.indexOf(words[0]) - 60), hit = make("a", x.e && x.t.slice(at, at + 200), "hit");
       hit.href = s.h + x.e;
-      hit.prepend(make("b", s.t.slice(0, 80) + " "), make("small", s.a + " "));
+      hit.prepend(make("b", s.t.slice(0, 80) + " "), make("small", s.a), " ");
       hits.push(hit);
     }
   }
@@ -234,7 +234,7 @@ const live = () => {
   const main = $("main[data-events]");
   if (!main) return;
   const fragment = main.dataset.fragment, bar = $("[data-follow]"), follow = $("[data-do=follow]"), newest = $("[data-do=newest]");
-  let following = false, fresh = 0, timer, busy = false;
+  let following = false, fresh = 0, timer, busy = false, depth = 0;
   const toEnd = () => scrollTo({ top: document.body.scrollHeight });
   const count = (n) => {
     fresh = n;
@@ -243,12 +243,13 @@ const live = () => {
     newest.textContent = n === 1 ? "1 new entry" : n + " new entries";
   };
   if (bar) bar.hidden = false;
-  follow?.addEventListener("click", () => {
-    following = !following;
-    follow.setAttribute("aria-pressed", following);
-    follow.textContent = following ? "Following" : "Follow";
-    if (following) { toEnd(); count(0); }
-  });
+  const pursue = (on) => {
+    following = on;
+    follow.setAttribute("aria-pressed", on);
+    follow.textContent = on ? "Following" : "Follow";
+    if (on) { toEnd(); count(0); }
+  };
+  follow?.addEventListener("click", () => pursue(!following));
   if (newest) newest.onclick = () => { $(".fork.new")?.scrollIntoView({ block: "center" }); count(0); };
   // mark draws a line above the first block that is new since the page was opened, or since the last visit.
   const mark = (block) => {
@@ -266,7 +267,12 @@ const live = () => {
     }
     addEventListener("pagehide", () => kept("visits", JSON.stringify([[here, ids().pop()], ...visits().filter((v) => v[0] !== here).slice(0, 99)])));
   }
-  addEventListener("scroll", () => { if (fresh && innerHeight + scrollY > document.body.scrollHeight - 120) count(0); }, { passive: true });
+  addEventListener("scroll", () => {
+    const end = innerHeight + scrollY > document.body.scrollHeight - 120;
+    if (fresh && end) count(0);
+    if (following && !end && scrollY < depth) pursue(false); // the reader went back
+    depth = scrollY;
+  }, { passive: true });
 
   const update = async () => {
     if (!fragment) {
@@ -351,7 +357,9 @@ const more = async (link) => {
     holder[way === "before" ? "prepend" : "append"](...$("[data-live=blocks]", doc).childNodes);
     if (way === "before") scrollBy(0, document.body.scrollHeight - height);
     const next = $(`[data-more=${way}]`, doc);
+    const focused = link === document.activeElement;
     if (next) link.replaceWith(next); else link.remove();
+    if (focused) next?.focus({ preventScroll: true });
   } catch {
     location.href = link.href;
   }
@@ -371,6 +379,14 @@ const unfold = async ({ target }) => {
     target.dataset.src = src;
     say(e.message);
   }
+};
+
+// turn opens a menu at the right edge to the left.
+const turn = ({ target }) => {
+  const box = target.matches?.(".filters .menu[open]") && target.lastElementChild;
+  if (!box) return;
+  box.className = "";
+  if (box.getBoundingClientRect().right > root.clientWidth) box.className = "turned";
 };
 
 // An export has all branches. One path is shown at a time: the one to the entry that the address names.
@@ -510,6 +526,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("keydown", onKey);
   document.addEventListener("click", onClick);
   document.addEventListener("toggle", unfold, true);
+  document.addEventListener("toggle", turn, true);
   enhance();
   keepList();
   searching();

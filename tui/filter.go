@@ -48,6 +48,12 @@ type asked struct {
 	wrong                 string // an invalid word
 }
 
+// pending reports whether a word is a key whose value has not been typed yet. It lets everything through.
+func pending(word string) bool {
+	key, value, ok := strings.Cut(word, ":")
+	return ok && value == "" && slices.Contains([]string{"agent", "project", "model", "since", "until", "has"}, strings.ToLower(key))
+}
+
 // read parses the text. agent:omp, project:shop, model:opus, since:7d, until:2026-11-01 and has:label stand for the flags of 'treeline ls';
 // other words may occur anywhere.
 func (f *filter) read(now time.Time) asked {
@@ -61,6 +67,7 @@ func (f *filter) read(now time.Time) asked {
 		var err error
 		ok := true
 		switch {
+		case pending(low):
 		case value == "":
 			q.words = append(q.words, low)
 		case key == "agent":
@@ -167,6 +174,7 @@ func (f *filter) command() string {
 	for _, word := range strings.Fields(f.text) {
 		key, value, _ := strings.Cut(word, ":")
 		switch key = strings.ToLower(key); {
+		case pending(word):
 		case value == "":
 			text = append(text, word)
 		case key == "agent":

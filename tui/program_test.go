@@ -90,6 +90,7 @@ func TestFilter(t *testing.T) {
 		{"agent:pi dark", []string{"Dark map at night"}},
 		{"project:ledger agent:omp", []string{"What does this expression match?"}},
 		{"has:problem", []string{"Tiles load twice"}},
+		{"atlas dark agent:", []string{"Dark map at night"}}, // the value is still to be typed
 		{"since:2h", []string{"One exchange rate a night"}},
 		{"until:2026-03-06 agent:omp", []string{"What does this expression match?"}},
 		{"model:no-such-model", nil},

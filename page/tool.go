@@ -116,7 +116,7 @@ func (t *toolView) output(p transcript.Text) {
 	if text == "" {
 		return
 	}
-	t.lines += 1 + strings.Count(text, "\n")
+	t.lines += p.Lines()
 	if len(t.Edits) > 0 && !t.Failed && len(text) < 300 {
 		return // "edited successfully" beside the diff
 	}

@@ -258,6 +258,18 @@ func TestListCounts(t *testing.T) {
 	}
 }
 
+// A call counts the lines of its whole result, of which the page has the beginning.
+func TestLongResult(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.put(garden+"long.jsonl", head("long")+
+		`{"type":"message","id":"c","parentId":null,"timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{"command":"ls"}}],"stopReason":"toolUse"}}`+"\n"+
+		fmt.Sprintf(`{"type":"message","id":"r","parentId":"c","timestamp":"2026-02-16T10:00:02.000Z","message":{"role":"toolResult","toolCallId":"t","toolName":"bash","content":[{"type":"text","text":%q}]}}`+"\n", strings.Repeat("a line of text\n", 9000)))
+	if text := m.browser("/s/long"); !strings.Contains(text, "9,000 lines") {
+		t.Errorf("the page does not say how many lines the result has:\n%s", text[strings.Index(text, "<main"):][:2000])
+	}
+}
+
 // TestChangesCount: what a page of changes keeps counts as memory of its session, so that many such pages do not fill the server's memory.
 func TestChangesCount(t *testing.T) {
 	t.Parallel()

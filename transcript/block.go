@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/diff"
@@ -83,9 +84,21 @@ type Piece interface{ piece() }
 // Text is prose in Markdown.
 type Text struct {
 	Text string
-	// Cut is the number of bytes omitted at the end; Entry is the entry that has the whole text.
-	Cut   int
-	Entry session.EntryID
+	// Cut is the number of bytes omitted at the end, and CutLines that of the line breaks in them; Entry is the entry that has the whole text.
+	Cut, CutLines int
+	Entry         session.EntryID
+}
+
+// Lines counts the lines of the whole text, without empty ones at its ends.
+func (t Text) Lines() int {
+	text := strings.TrimLeft(t.Text, "\n")
+	if t.Cut == 0 {
+		text = strings.TrimRight(text, "\n")
+	}
+	if text == "" {
+		return 0
+	}
+	return 1 + strings.Count(text, "\n") + t.CutLines
 }
 
 // Thinking is the reasoning of the model.

@@ -30,8 +30,8 @@ func (o *pieceOptions) cut(s string) (string, int) {
 }
 
 func (o *pieceOptions) text(id session.EntryID, s string) Text {
-	s, cut := o.cut(s)
-	return Text{Text: s, Cut: cut, Entry: id}
+	shown, cut := o.cut(s)
+	return Text{Text: shown, Cut: cut, CutLines: strings.Count(strings.TrimRight(s[len(s)-cut:], "\n"), "\n"), Entry: id}
 }
 
 func (o *pieceOptions) thinking(id session.EntryID, p session.Thinking) Thinking {

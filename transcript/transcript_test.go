@@ -328,6 +328,10 @@ func TestLongTextsAreCut(t *testing.T) {
 	if out := c.Output[0].(transcript.Text); len(out.Text) != 1000 || out.Entry != "r1" || c.InputCut == 0 {
 		t.Errorf("%d bytes of output, %d of input cut", len(out.Text), c.InputCut)
 	}
+	lines := window(t, talk(t, "u1 - user hi", `k1 u1 call c1 bash {"command":"seq 3000"}`, "r1 k1 result c1 "+strings.Repeat("line\n", 3000)), transcript.Request{MaxText: 21})
+	if out := lines.Blocks[1].Pieces[0].(transcript.Tools).Calls[0].Output[0].(transcript.Text); out.Text != "line\nline\nline\nline\nl" || out.Lines() != 3000 {
+		t.Errorf("%q has %d lines with those that are cut", out.Text, out.Lines())
+	}
 	if e := c.Edits[0]; e.Added != 100_000 || len(e.Hunks[0].Lines) != 2000 || !strings.Contains(e.Partial, "first 2000 lines") {
 		t.Errorf("%d added, %d shown, %s", e.Added, len(e.Hunks[0].Lines), e.Partial)
 	}

@@ -22,8 +22,8 @@ var inTool = run{"  ", plain}
 func (m *maker) tool(t transcript.Tool) {
 	lines := 0
 	for _, p := range t.Output {
-		if text, ok := p.(transcript.Text); ok && strings.Trim(text.Text, "\n") != "" {
-			lines += 1 + strings.Count(strings.Trim(text.Text, "\n"), "\n")
+		if text, ok := p.(transcript.Text); ok {
+			lines += text.Lines()
 		}
 	}
 	shown := m.open || t.Failed || len(t.Edits) > 0 || lines > 0 && lines <= briefOutput && t.Child == nil

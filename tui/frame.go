@@ -24,8 +24,8 @@ func (p *program) frame() (string, *cursor) {
 	left = look.Line(left, max(room, 1))
 	right = look.Line(right, max(min(room-10, room-1-min(look.Width(left), room*2/5)), 1))
 	lines = append(lines, " "+look.Ends(p.palette.Strong.Render(left), p.palette.Faint.Render(right), room))
-	box := p.box()
-	room = p.body() - len(box)
+	box, foot := p.box(), p.foot()
+	room = p.body() - len(box) - len(foot) + 1
 	var drawn []string
 	if room > 0 {
 		drawn = strings.Split(p.top().Draw(p.width, room), "\n")
@@ -35,7 +35,7 @@ func (p *program) frame() (string, *cursor) {
 		drawn = append(drawn, "")
 	}
 	lines = append(append(lines, drawn...), box...)
-	lines = append(lines, p.lastLine())
+	lines = append(lines, foot...)
 	return strings.Join(lines, "\n"), p.cursor(room)
 }
 
@@ -67,14 +67,35 @@ func (p *program) cursor(room int) *cursor {
 	return nil
 }
 
-// lastLine returns the status or, without one, the keys that fit. The last of them leads to all others.
-func (p *program) lastLine() string {
-	if p.status.Text != "" {
-		if p.status.Error {
-			return " " + p.palette.Error.Render(look.Middle(p.status.Text, p.width-2))
-		}
-		return " " + p.palette.Accent.Render(look.Line(p.status.Text, p.width-2))
+// foot returns the last lines: the status, which may take up to four, or the keys.
+func (p *program) foot() (lines []string) {
+	if p.status.Text == "" {
+		return []string{p.lastLine()}
 	}
+	const longest = 2000
+	width, most := max(p.width-2, 1), max(min(4, p.body()/3), 1)
+	if p.dialog != nil {
+		most = 1 // the dialog has the room
+	}
+	text, style := look.Line(p.status.Text, longest), p.palette.Accent
+	pieces := wrapped(text, width)
+	if p.status.Error {
+		style = p.palette.Error
+		for room := width * most; len(pieces) > most && room > 0; room -= max(width/4, 1) {
+			pieces = wrapped(look.Middle(text, room), width)
+		}
+	}
+	if len(pieces) > most {
+		pieces = append(pieces[:most-1], look.Cut(pieces[most-1]+" "+pieces[most], width))
+	}
+	for _, piece := range pieces {
+		lines = append(lines, " "+style.Render(piece))
+	}
+	return lines
+}
+
+// lastLine returns the keys that fit. The last of them leads to all others.
+func (p *program) lastLine() string {
 	keys := p.keys()
 	if p.dialog != nil {
 		keys = p.dialog.keys()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/tui/look"
@@ -215,10 +216,31 @@ func TestActions(t *testing.T) {
 		return "", errors.New(strings.Repeat("/long", 40) + "/x.jsonl: another program has it open")
 	}
 	s.take(look.Do{Action: look.BranchHere, Target: at})
-	s.until("another program has it open")
+	s.until("/x.jsonl: another program has it\n open") // all of it
 	if !s.p.status.Error {
 		t.Error("an error does not look like one")
 	}
+	for _, n := range []int{1, 3, 40, 150} {
+		for _, size := range [][2]int{{80, 24}, {40, 10}, {20, 4}} {
+			s.size(size[0], size[1])
+			for _, failed := range []bool{true, false} {
+				s.take(look.Status{Text: "first " + strings.Repeat("/long text", n) + " last", Error: failed})
+				lines := strings.Split(s.frame(), "\n")
+				if len(lines) != size[1] {
+					t.Errorf("%v: a frame has %d lines", size, len(lines))
+				}
+				for _, line := range lines {
+					if w := ansi.StringWidth(line); w > size[0] {
+						t.Errorf("%v: a line has %d columns: %q", size, w, line)
+					}
+				}
+				if frame := s.frame(); !strings.Contains(frame, "first") || failed && !strings.Contains(frame, "last") && size[1] > 4 {
+					t.Errorf("%v: the status has lost an end:\n%s", size, frame)
+				}
+			}
+		}
+	}
+	s.size(80, 24)
 	s.take(look.Do{Action: look.Browse, Target: at})
 	s.until("not possible here")
 	s.p.Browse = func(_ context.Context, id string) (string, error) {

@@ -112,7 +112,7 @@ func TestTerminal(t *testing.T) {
 	w.press("Down", "Enter")
 	w.shows("To continue in pi:", "Nothing is lost", "copy the command")
 	w.press("Enter")
-	w.shows("copied the resume command: pi --session ")
+	w.shows("copied the resume command: pi --session")
 	w.press("Escape") // back to the list
 	w.shows("› off by a cent")
 	w.press("q")

@@ -83,7 +83,7 @@ var (
 	// ErrCompressed: the log is stored compressed and only read. Expand it first; see Expander.
 	ErrCompressed = errors.New("log is compressed and must be expanded before it is written")
 	// ErrReadOnly: this backend does not write.
-	ErrReadOnly = errors.New("backend is read-only")
+	ErrReadOnly = errors.New("it is read-only")
 	// ErrForbidden: a server does not let this caller do it.
 	ErrForbidden = errors.New("the server does not allow it")
 	// ErrClosed: the backend was closed.

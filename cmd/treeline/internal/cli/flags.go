@@ -98,7 +98,13 @@ func meantFlag(cmd *cobra.Command, name string) string {
 		}
 	})
 	list := flags.SuggestionsFor(name)
-	if len(list) == 0 {
+	switch {
+	case len(list) > 0:
+	case name == "store" && strings.Contains(cmd.Use, "<url>"):
+		return "; the URL is an argument"
+	case name == "store":
+		return fmt.Sprintf("; '%s' works on this machine only", cmd.CommandPath())
+	default:
 		return ""
 	}
 	return "; did you mean --" + list[0] + "?"

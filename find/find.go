@@ -136,7 +136,7 @@ func (f *Finder) rows(ctx context.Context, list []source) []place.Row {
 		rows = f.appendRows(ctx, rows, &list[i])
 	}
 	place.Shorten(rows)
-	return listing.Newest(rows)
+	return place.Newest(rows)
 }
 
 // appendRows adds the rows of one source, in the order of names, then those that could not be read. Working directories that a log does not

@@ -62,6 +62,47 @@ func listed(t *testing.T) (m *desk, f *Finder, all []place.Row) {
 	return m, f, all
 }
 
+// TestLastIsFirst: the nth session before @last is the nth row of the project's list, however many were written in one moment. Of these,
+// those with later messages come first, and of those with the same messages, such as forks, the ones that were created later.
+func TestLastIsFirst(t *testing.T) {
+	t.Parallel()
+	m := newDesk(t)
+	message := `{"type":"message","id":"m1","parentId":null,"timestamp":"2026-02-16T12:%02d:00.000Z","message":{"role":"user","content":"x"}}` + "\n"
+	for i := range 24 {
+		head := strings.Replace(fmt.Sprintf(header, fmt.Sprint("s", i), ""), "10:00:00", fmt.Sprintf("10:%02d:00", 7*i%24), 1)
+		said := ""
+		if i%6 > 0 {
+			said = fmt.Sprintf(message, i%6)
+		}
+		m.write(fmt.Sprintf("a/%d.jsonl", i), head+said)
+	}
+	for i, path := range m.glob(".omp/agent/sessions/*/*") {
+		at := m.now.Add(-time.Duration(i%2) * time.Hour)
+		m.Must(os.Chtimes(path, at, at))
+	}
+	f := m.kept(t.TempDir())
+	list, err := f.Listing(t.Context(), RefreshOptions{})
+	m.Must(err)
+	list.Sort(place.OrderWhen)
+	rows := m.InDir("/p", list.Rows())
+	for i := range rows {
+		row, err := m.FindAmong(slices.Clone(rows), "", fmt.Sprint("@last~", i), func() (string, error) { return "/p", nil })
+		if err != nil || row.Path != rows[i].Path {
+			t.Errorf("@last~%d of the list is %s, %v, want %s", i, row.Path, err, rows[i].Path)
+		}
+	}
+	read, err := m.List(t.Context(), place.ListOptions{CWD: "/p"})
+	m.Must(err)
+	if len(rows) != 24 || len(read) != 24 {
+		t.Fatalf("%d and %d rows, want 24", len(rows), len(read))
+	}
+	for i := range rows {
+		if read[i].Path != rows[i].Path {
+			t.Errorf("@last~%d is %s, want %s", i, read[i].Path, rows[i].Path)
+		}
+	}
+}
+
 // glob returns the files that match a pattern below the home folder.
 func (d *desk) glob(pattern string) []string {
 	d.Helper()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -145,7 +146,7 @@ func Sort(rows []Row, by Order) []Row {
 	for i := range rows {
 		keys[i] = rows[i].Key(by)
 	}
-	return reorder(rows, func(a, b int) int { return keys[a].Compare(&keys[b]) })
+	return sorting.Large(rows, func(a, b int) int { return keys[a].Compare(&keys[b]) })
 }
 
 // Key is what a list is sorted by. Large numbers come first.

@@ -48,7 +48,7 @@ func (m *Machine) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 	if opt.CWD != "" {
 		rows = m.InDir(opt.CWD, rows)
 	}
-	return NewestFirst(rows, (*Row).When), nil
+	return Newest(rows), nil
 }
 
 // InDir keeps the rows of one working directory, and those with an Err.
@@ -339,8 +339,7 @@ func in(source string, err error) error {
 	return fmt.Errorf("%w in %s", err, source)
 }
 
-// last returns the newest session of a project, or the one that is so many before it; sub-agents do not count. Two changes within a tick of
-// the clock have the same time: then the session that was created later is the newer one.
+// last returns the newest session of a project, or the one that is so many before it, in the order of the rows; sub-agents do not count.
 func (m *Machine) last(rows []Row, project, ref string, before int) (Row, error) {
 	rows = Drop(m.InDir(project, rows), func(r *Row) bool { return r.Err != nil || r.IsTask() })
 	switch {
@@ -349,8 +348,7 @@ func (m *Machine) last(rows []Row, project, ref string, before int) (Row, error)
 	case before >= len(rows):
 		return Row{}, fmt.Errorf("%s: %w: %s has %d", ref, ErrNoSession, project, len(rows))
 	}
-	created := func(r *Row) time.Time { at, _ := r.Created.Time(); return at }
-	return NewestFirst(NewestFirst(rows, created), (*Row).When)[before], nil
+	return rows[before], nil
 }
 
 // fileID returns the id in a file's name: what follows the last underscore.

@@ -3,13 +3,13 @@ package place
 import (
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -71,41 +71,49 @@ func (r *Row) Named() bool {
 
 // NewestFirst sorts rows by a time, in place; the sort is stable. Names that are times are more precise than the times.
 func NewestFirst(rows []Row, when func(*Row) time.Time) []Row {
+	return newest(rows, when, (*Row).tieByName)
+}
+
+// Newest sorts rows in place as lists show them: by When, and those of one moment as Tie says. Other equals keep their order.
+func Newest(rows []Row) []Row { return newest(rows, (*Row).When, (*Row).Tie) }
+
+func newest(rows []Row, when func(*Row) time.Time, tie func(a, b *Row) int) []Row {
 	times := make([]time.Time, len(rows))
 	for i := range rows {
 		times[i] = when(&rows[i])
 	}
-	return reorder(rows, func(a, b int) int {
-		order := times[b].Compare(times[a])
-		if order == 0 && rows[a].Named() && rows[b].Named() {
-			order = strings.Compare(path.Base(rows[b].Log.Name), path.Base(rows[a].Log.Name))
+	return sorting.Large(rows, func(a, b int) int {
+		if order := times[b].Compare(times[a]); order != 0 {
+			return order
 		}
-		return order
+		return tie(&rows[a], &rows[b])
 	})
 }
 
-// reorder sorts rows in place by comparing their indexes; the sort is stable. Rows are large, so each is moved once: along the cycles of
-// the permutation.
-func reorder(rows []Row, compare func(a, b int) int) []Row {
-	order := make([]int, len(rows))
-	for i := range rows {
-		order[i] = i
+func (r *Row) tieByName(other *Row) int {
+	if r.Named() && other.Named() {
+		return strings.Compare(path.Base(other.Log.Name), path.Base(r.Log.Name))
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(compare(a, b), cmp.Compare(a, b)) })
-	for start := range order {
-		if order[start] < 0 {
-			continue
-		}
-		first := rows[start]
-		k := start
-		for order[k] != start {
-			from := order[k]
-			rows[k], order[k] = rows[from], -1
-			k = from
-		}
-		rows[k], order[k] = first, -1
+	return 0
+}
+
+// Tie orders rows of one moment, such as files that were copied together, the newest first: by their names if these are times, then by the
+// last messages, by the logs, and by the creation: a fork has the messages of its original.
+func (r *Row) Tie(other *Row) int {
+	message, log, created := r.Moments()
+	said, logged, made := other.Moments()
+	return cmp.Or(r.tieByName(other), said.Compare(message), logged.Compare(log), made.Compare(created))
+}
+
+// Moments returns the times that order rows of one moment, as far as they are known: those of the last message, the log and the creation. A
+// row that its name orders has none, nor has one of an archive, whose index orders it.
+func (r *Row) Moments() (message, log, created time.Time) {
+	if !r.Named() && r.Source.Origin == "" {
+		message, _ = r.Active.Time()
+		created, _ = r.Created.Time()
+		log = r.Log.Time
 	}
-	return rows
+	return message, log, created
 }
 
 // Drop removes the rows that are not wanted, in place. Rows are large: they are passed by pointer, and mostly none is

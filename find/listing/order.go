@@ -2,15 +2,13 @@ package listing
 
 import (
 	"cmp"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/place"
 )
 
-// Sort orders the list; ties are sorted newest first, as Newest does.
+// Sort orders the list; ties are sorted newest first, as place.Newest does.
 func (l *List) Sort(by place.Order) {
 	slices.SortFunc(l.entries, func(a, b entry) int {
 		if a.when != b.when {
@@ -32,20 +30,21 @@ func (l *List) Sort(by place.Order) {
 	l.entries = sorted
 }
 
-// compare orders entries of the same time.
+// compare orders entries of the same time as place.Row.Tie does, and then in the order of the sources.
 func (l *List) compare(a, b entry) int {
 	if a.at < 0 && b.at < 0 {
-		// Names that are times are more precise than the times.
-		if x, y := l.rowOf(a), l.rowOf(b); x.Named() && y.Named() {
-			if order := strings.Compare(path.Base(y.Log.Name), path.Base(x.Log.Name)); order != 0 {
-				return order
-			}
+		if order := l.rowOf(a).Tie(l.rowOf(b)); order != 0 {
+			return order
 		}
-	}
-	saidA, logA := l.written(a)
-	saidB, logB := l.written(b)
-	if order := cmp.Or(saidB.Compare(saidA), logB.Compare(logA)); order != 0 {
-		return order
+	} else {
+		saidA, logA := l.written(a)
+		saidB, logB := l.written(b)
+		if order := cmp.Or(saidB.Compare(saidA), logB.Compare(logA)); order != 0 {
+			return order
+		}
+		if order := l.created(b).Compare(l.created(a)); order != 0 {
+			return order
+		}
 	}
 	place := func(e entry) int {
 		if e.at >= 0 {
@@ -56,12 +55,13 @@ func (l *List) compare(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(place(a), place(b)))
 }
 
-// written returns the times that order entries of the same time. An agent that orders its sessions by their names has rows.
+// written returns the first two of place.Row.Moments without making a row. An agent that orders its sessions by their names has rows.
 func (l *List) written(e entry) (message, log time.Time) {
 	s := &l.sources[e.source]
 	switch {
 	case e.at < 0:
-		return written(l.rowOf(e))
+		message, log, _ = l.rowOf(e).Moments()
+		return message, log
 	case s.Origin != "":
 		return message, log
 	}
@@ -70,20 +70,8 @@ func (l *List) written(e entry) (message, log time.Time) {
 	return message, time.Unix(0, b.Nanos)
 }
 
-// written returns the times that order rows of the same time: that of the last message, as far as it is known, and that of the log. A row that its
-// name orders has none, nor has one of an archive, whose index orders it.
-func written(r *place.Row) (message, log time.Time) {
-	if r.Named() || r.Source.Origin != "" {
-		return message, log
-	}
-	message, _ = r.Active.Time()
-	return message, r.Log.Time
-}
-
-// Newest sorts rows by place.Row.When, in place, and those of one moment, such as files that were copied together, by their last messages
-// and then by their logs; other equals keep their order.
-func Newest(rows []place.Row) []place.Row {
-	message := func(r *place.Row) time.Time { at, _ := written(r); return at }
-	log := func(r *place.Row) time.Time { _, at := written(r); return at }
-	return place.NewestFirst(place.NewestFirst(place.NewestFirst(rows, log), message), (*place.Row).When)
+// created returns the third one.
+func (l *List) created(e entry) time.Time {
+	_, _, created := l.make(e).Moments()
+	return created
 }

@@ -28,6 +28,25 @@ func sort(list any, n int, compare func(i, j int) int) {
 	reflect.Copy(old, sorted)
 }
 
+// Large sorts a slice of large elements in place, and returns it. It moves each element once, along the cycles of the permutation. compare
+// takes indexes of the slice as it was. The sort is stable.
+func Large[T any](list []T, compare func(i, j int) int) []T {
+	from := places(len(list), compare)
+	for start := range from {
+		if from[start] < 0 {
+			continue
+		}
+		first, k := list[start], start
+		for int(from[k]) != start {
+			next := int(from[k])
+			list[k], from[k] = list[next], -1
+			k = next
+		}
+		list[k], from[k] = first, -1
+	}
+	return list
+}
+
 // places returns where each element of the sorted slice comes from; nil if they are in order.
 func places(n int, compare func(i, j int) int) []int32 {
 	i := 1

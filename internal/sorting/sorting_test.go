@@ -24,7 +24,7 @@ func items(r *rand.Rand, n, keys int) []item {
 	return list
 }
 
-// By returns the same as slices.SortStableFunc.
+// By and Large return the same as slices.SortStableFunc.
 func TestBy(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 60 {
@@ -33,8 +33,11 @@ func TestBy(t *testing.T) {
 			if n%7 == 0 {
 				slices.SortFunc(list, byKey)
 			}
-			want := slices.Clone(list)
+			want, large := slices.Clone(list), slices.Clone(list)
 			slices.SortStableFunc(want, byKey)
+			if diff := difftest.Diff(want, sorting.Large(large, func(i, j int) int { return byKey(large[i], large[j]) })); diff != "" {
+				t.Fatalf("%d large elements, %d keys (-slices +sorting):\n%s", n, keys, diff)
+			}
 			sorting.By(list, byKey)
 			if diff := difftest.Diff(want, list); diff != "" {
 				t.Fatalf("%d elements, %d keys (-slices +sorting):\n%s", n, keys, diff)

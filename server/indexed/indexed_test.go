@@ -160,7 +160,7 @@ func TestFlipping(t *testing.T) {
 				t.Errorf("%s, flipped in step %d: %s", row.Name, n, said)
 			}
 			if err == nil && x.at == 0 && x.garden && row.Name == "listIDs" && !strings.Contains(w.Body.String(), "[1]") {
-				t.Errorf("%s: %s", row.Name, w.Body)
+				t.Errorf("%s: %s, want the hash 1", row.Name, w.Body)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package listing_test
+package place_test
 
 import (
 	"strings"
@@ -7,12 +7,11 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/find/listing"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Rows of one time are ordered by their last messages, then by the times of their logs; others keep their order. Rows of an archive keep
+// Rows of one time are ordered by their last messages, then by the times of their logs, then by their creation; others keep their order. Rows of an archive keep
 // theirs, as its index does.
 func TestNewest(t *testing.T) {
 	t.Parallel()
@@ -24,6 +23,9 @@ func TestNewest(t *testing.T) {
 		row("old", time.Hour, `"2026-03-05T10:00:00Z"`), row("unknown", 0, ""), row("first", 0, `"2026-03-01T10:00:00Z"`),
 		row("third", 0, `"2026-03-03T10:00:00Z"`), row("second", 0, `"2026-03-02T10:00:00Z"`), row("other", 0, ""),
 	}
+	fork := row("fork", 0, `"2026-03-03T10:00:00Z"`)
+	fork.Created = session.Time{Text: `"2026-03-04T10:00:00Z"`}
+	rows = append(rows, fork)
 	order := func(rows []place.Row) string {
 		var names []string
 		for i := range rows {
@@ -31,14 +33,14 @@ func TestNewest(t *testing.T) {
 		}
 		return strings.Join(names, " ")
 	}
-	if got, want := order(listing.Newest(rows)), "third second first unknown other old"; got != want {
+	if got, want := order(place.Newest(rows)), "fork third second first unknown other old"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	far := []place.Row{row("a", 0, `"2026-03-01T10:00:00Z"`), row("b", 0, `"2026-03-02T10:00:00Z"`)}
 	for i := range far {
 		far[i].Source.Origin = "laptop-3f9a2c1b"
 	}
-	if got := order(listing.Newest(far)); got != "a b" {
+	if got := order(place.Newest(far)); got != "a b" {
 		t.Errorf("of an archive: %s, want a b", got)
 	}
 }

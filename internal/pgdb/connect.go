@@ -22,8 +22,12 @@ func (d *DB) connect(ctx context.Context, write bool) (*link, error) {
 	if l := d.link.Load(); l != nil && l.there {
 		return l, nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	select {
+	case d.gate <- struct{}{}:
+		defer func() { <-d.gate }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	if l := d.link.Load(); l != nil && l.there {
 		return l, nil
 	}

@@ -12,7 +12,6 @@ package pgdb
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -52,7 +51,7 @@ type DB struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
-	mu      sync.Mutex // held during a connection attempt
+	gate    chan struct{} // holds one during a connection attempt
 	pool    *Pool
 	reached atomic.Pointer[Pool] // the pool, once it has had a connection
 	pooled  atomic.Bool          // a pooler is between us and the server
@@ -66,7 +65,7 @@ func Open(url string, opt Options) (*DB, error) {
 		return nil, err
 	}
 	config := a.config
-	d := &DB{config: config, limits: a.limits, mode: a.mode, schema: opt.Schema, patience: opt.Patience}
+	d := &DB{config: config, limits: a.limits, mode: a.mode, schema: opt.Schema, patience: opt.Patience, gate: make(chan struct{}, 1)}
 	if d.patience == 0 {
 		d.patience = 30 * time.Second
 	}
@@ -92,8 +91,8 @@ func (d *DB) Context() context.Context { return d.ctx }
 // Close closes the connections. A second call does nothing.
 func (d *DB) Close() {
 	d.cancel()
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.gate <- struct{}{}
+	defer func() { <-d.gate }()
 	if d.pool != nil {
 		d.pool.close()
 		d.pool = nil

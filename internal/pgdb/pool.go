@@ -47,7 +47,7 @@ func (p *Pool) acquire(ctx context.Context) (*conn, error) {
 		return nil, context.Cause(ctx)
 	}
 	for {
-		c, err := p.take()
+		c, err := p.take(ctx)
 		if err != nil {
 			<-p.slots
 			return nil, err
@@ -71,8 +71,11 @@ func (p *Pool) acquire(ctx context.Context) (*conn, error) {
 	return &conn{PgConn: pg, named: p.named(), statements: map[string]*statement{}, made: time.Now(), age: age}, nil
 }
 
-// take takes an idle connection; nil if there is none.
-func (p *Pool) take() (*conn, error) {
+// take takes an idle connection; nil if there is none. Once ctx has ended it takes none: the ping would fail, and the connection be closed.
+func (p *Pool) take(ctx context.Context) (*conn, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

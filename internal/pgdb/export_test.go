@@ -1,0 +1,4 @@
+package pgdb
+
+// CheckAfter is how long an idle connection is reused without a ping.
+const CheckAfter = checkAfter

@@ -26,7 +26,9 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	}
 	r, e := b.current(ctx, at.Name)
 	if e == nil && r.torn && r.generation == token(at) && r.size == at.Size {
-		return b.mend(context.WithoutCancel(ctx), at, more)
+		ctx, end := b.detached(ctx)
+		defer end()
+		return b.mend(ctx, at, more)
 	}
 	return backend.Log{}, err
 }

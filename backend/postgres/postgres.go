@@ -263,8 +263,8 @@ func (b *Backend) Close() error {
 	if b.closed.Swap(true) {
 		return nil
 	}
+	b.cancel() // a Watch that waits for the server keeps others from the feed
 	b.feed.leave(func(w *watcher) bool { return w.b == b })
-	b.cancel()
 	b.release()
 	return nil
 }

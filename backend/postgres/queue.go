@@ -50,7 +50,9 @@ func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend
 	}
 	if m.large() {
 		if m.sql == sqlAppend {
-			ctx = context.WithoutCancel(ctx)
+			detached, end := b.detached(ctx)
+			defer end()
+			ctx = detached
 		}
 		return b.mutate(ctx, m, false, unmatched)
 	}
@@ -59,9 +61,8 @@ func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend
 		b.queue.senders++
 		b.queue.mu.Unlock()
 		defer b.next()
-		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-		defer cancel(nil)
-		defer context.AfterFunc(b.ctx, func() { cancel(backend.ErrClosed) })()
+		ctx, end := b.detached(ctx)
+		defer end()
 		return b.mutate(ctx, m, false, unmatched)
 	}
 	op := &pending{b: b, ctx: ctx, m: m, unmatched: unmatched, done: make(chan struct{})}
@@ -80,6 +81,16 @@ func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend
 		return op.now, op.err
 	case <-b.ctx.Done():
 		return backend.Log{}, backend.ErrClosed
+	}
+}
+
+// detached returns a context that does not end with ctx, but with the Backend. end releases it.
+func (b *Backend) detached(ctx context.Context) (detached context.Context, end func()) {
+	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(b.ctx, func() { cancel(backend.ErrClosed) })
+	return detached, func() {
+		stop()
+		cancel(nil)
 	}
 }
 

@@ -210,9 +210,11 @@ func ExampleNewRequest() {
 	s := must(treeline.InMemory(ctx, treeline.CreateOptions{CWD: "garden"}))
 	defer s.Close()
 	say(s, "user", "plan the beds")
-	r := must(treeline.NewRequest(ctx, s, s.Leaf(), treeline.RequestOptions{Provider: "openai", Model: "gpt-4"}))
+	r := must(treeline.NewRequest(ctx, s, s.Leaf(), treeline.RequestOptions{
+		Provider: "openai", Model: "gpt-4", System: "Be brief.", Tools: []treeline.Tool{{Name: "sow", Description: "Sows a bed."}},
+	}))
 	fmt.Println(string(r.Body))
-	// Output: {"model":"gpt-4","messages":[{"role":"user","content":"plan the beds"}]}
+	// Output: {"model":"gpt-4","tools":[{"type":"function","function":{"name":"sow","description":"Sows a bed.","parameters":{"type":"object","properties":{}}}}],"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"plan the beds"}]}
 }
 
 // What the model would see has the same form for every agent.

@@ -13,6 +13,12 @@ import (
 // ErrNoProvider is returned by NewRequest if neither the options nor the session name a provider.
 var ErrNoProvider = errors.New("the session names no provider")
 
+// ErrTool is wrapped by the error for a tool that providers refuse, such as one with a space in its name.
+var ErrTool = llm.ErrTool
+
+// Tool is a tool that the model may call, as NewRequest describes it to the provider.
+type Tool = llm.Tool
+
 // RequestOptions say which provider a request is for, and what it asks.
 type RequestOptions struct {
 	// Provider is "anthropic", "openai" (chat completions, which other providers offer, too) or "responses" (OpenAI's newer
@@ -22,6 +28,10 @@ type RequestOptions struct {
 	Model string
 	// MaxTokens limits the answer; 0 means 8192. It is sent only to a provider that requires a limit.
 	MaxTokens int
+	// System is the system prompt; "" for none. System messages of the session follow it.
+	System string
+	// Tools are the tools that the model may call. Without them, a request that must define the tools of its calls has only their names.
+	Tools []Tool
 	// Prompt is what the user says next; "" for nothing.
 	Prompt string
 	// Context chooses the messages.
@@ -63,7 +73,7 @@ func NewRequest(ctx context.Context, s *Session, leaf session.EntryID, opt Reque
 		c.Messages = append(c.Messages, llm.Message{Role: session.RoleUser, Parts: []session.Part{session.Text{Text: opt.Prompt}}})
 	}
 	r.Provider, r.Model = api.Name(), api.Model(c, opt.Model)
-	r.Body, r.Answered, err = api.Body(c, llm.Options{Model: r.Model, MaxTokens: opt.MaxTokens})
+	r.Body, r.Answered, err = api.Body(c, llm.Options{Model: r.Model, MaxTokens: opt.MaxTokens, System: opt.System, Tools: opt.Tools})
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", s.Path(), err)
 	}

@@ -14,8 +14,9 @@ import (
 // request that mentions tools defines them. A system prompt is not a message.
 
 // anthropicBody encodes a request.
-func anthropicBody(model string, maxTokens int, turns []turn) []byte {
+func anthropicBody(r request) []byte {
 	var system, tools []string
+	turns := r.turns
 	var list []message
 	defined := map[string]bool{}
 	for i, t := range turns {
@@ -42,10 +43,13 @@ func anthropicBody(model string, maxTokens int, turns []turn) []byte {
 		list = speak(speak(list, "assistant", blocks), "user", results)
 	}
 	var o dialect.Object
-	o.Optional("model", model)
-	o.Add("max_tokens", strconv.AppendInt(nil, int64(maxTokens), 10))
+	o.Optional("model", r.model)
+	o.Add("max_tokens", strconv.AppendInt(nil, int64(r.maxTokens), 10))
 	o.Optional("system", strings.Join(system, "\n\n"))
-	if tools != nil {
+	switch {
+	case len(r.tools) > 0:
+		o.Add("tools", anthropicTools(r.tools))
+	case tools != nil:
 		o.Add("tools", definitions(tools))
 	}
 	o.Add("messages", spelled(list))
@@ -147,6 +151,18 @@ func toolResult(c call) []byte {
 		o.Add("is_error", []byte("true"))
 	}
 	return o.End()
+}
+
+func anthropicTools(tools []Tool) []byte {
+	var list [][]byte
+	for _, t := range tools {
+		var o dialect.Object
+		o.Str("name", t.Name)
+		o.Optional("description", t.Description)
+		o.Add("input_schema", t.Parameters)
+		list = append(list, o.End())
+	}
+	return dialect.Array(list)
 }
 
 // definitions defines tools only by their names, because sessions do not record more about them.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -37,8 +38,20 @@ type Conversation struct {
 	API string
 }
 
+// Tool is a tool that the model may call.
+type Tool struct {
+	// Name has letters, digits, "_" and "-", at most 64 of them. Description tells the model when and how to use the tool.
+	Name, Description string
+	// Parameters is the JSON schema of the arguments, an object; nil if there are none.
+	Parameters session.Raw
+}
+
 // Options complete a request.
 type Options struct {
+	// System is the system prompt; "" for none. System messages of the conversation follow it.
+	System string
+	// Tools are the tools that the model may call.
+	Tools []Tool
 	// Model is the model to ask. A body without one must get it before it is sent.
 	Model string
 	// MaxTokens limits the answer, for providers that require a limit; 0 means 8192.
@@ -53,7 +66,7 @@ var ErrEmpty = errors.New("there is no message to send")
 // API is the API of one provider.
 type API struct {
 	name string
-	body func(model string, maxTokens int, turns []turn) []byte
+	body func(r request) []byte
 	// own reports whether the provider made an answer, by the names that agents record.
 	own func(provider, model string) bool
 	ids rule
@@ -156,11 +169,50 @@ func (a *API) Body(c Conversation, opt Options) (body []byte, answered bool, err
 		return nil, false, ErrEmpty
 	}
 	end := last[len(last)-1]
-	most := opt.MaxTokens
-	if most <= 0 {
-		most = defaultMaxTokens
+	if opt.MaxTokens <= 0 {
+		opt.MaxTokens = defaultMaxTokens
 	}
-	return a.body(opt.Model, most, turns), end.role == session.RoleAssistant && len(end.calls) == 0, nil
+	if strings.TrimSpace(opt.System) != "" {
+		turns = slices.Insert(turns, 0, turn{role: session.RoleSystem, parts: []session.Part{session.Text{Text: opt.System}}})
+	}
+	r := request{model: opt.Model, maxTokens: opt.MaxTokens, turns: turns}
+	if r.tools, err = checked(opt.Tools); err != nil {
+		return nil, false, err
+	}
+	return a.body(r), end.role == session.RoleAssistant && len(end.calls) == 0, nil
+}
+
+// request is what a body is made of.
+type request struct {
+	model     string
+	maxTokens int
+	turns     []turn
+	tools     []Tool // each with valid parameters
+}
+
+// ErrTool is wrapped by the error for a tool that providers refuse.
+var ErrTool = errors.New("invalid tool")
+
+// checked returns the tools with parameters that every provider accepts.
+func checked(tools []Tool) ([]Tool, error) {
+	tools = slices.Clone(tools)
+	for i := range tools {
+		t := &tools[i]
+		if t.Name == "" || toolNames.clean(t.Name, "") != t.Name {
+			return nil, fmt.Errorf("%w %.80q: a name has 1 to %d letters, digits, '_' and '-'", ErrTool, t.Name, toolNames.most)
+		}
+		if slices.ContainsFunc(tools[:i], func(o Tool) bool { return o.Name == t.Name }) {
+			return nil, fmt.Errorf("%w %q: another one has the same name", ErrTool, t.Name)
+		}
+		if len(t.Parameters) == 0 || rawjson.IsNull(t.Parameters) {
+			t.Parameters = session.Raw(`{"type":"object","properties":{}}`)
+		}
+		if !rawjson.Valid(t.Parameters) || !rawjson.IsObject(t.Parameters) {
+			return nil, fmt.Errorf("%w %q: its parameters are not a JSON object", ErrTool, t.Name)
+		}
+		t.Parameters = rawjson.Compact(t.Parameters)
+	}
+	return tools, nil
 }
 
 // Messages parses the messages of a context, one after the other. The context must be the one that the agent sends

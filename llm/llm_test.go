@@ -325,3 +325,36 @@ func TestManyAnswers(t *testing.T) {
 		t.Error("the parts of the caller changed")
 	}
 }
+
+// The system prompt precedes the messages, and tools are described as each provider wants them.
+func TestTools(t *testing.T) {
+	t.Parallel()
+	tools := []llm.Tool{{Name: "bash", Description: "Runs a command.", Parameters: session.Raw(`{ "type": "object" }`)}, {Name: "pwd"}}
+	c := llm.Conversation{Messages: []llm.Message{{Role: session.RoleSystem, Parts: []session.Part{words("Two.")}}, user(words("hi"))}}
+	for _, test := range []struct {
+		api  *llm.API
+		want string
+	}{
+		{llm.Anthropic, `{"model":"m","max_tokens":8192,"system":"One.\n\nTwo.",` +
+			`"tools":[{"name":"bash","description":"Runs a command.","input_schema":{"type":"object"}},{"name":"pwd","input_schema":{"type":"object","properties":{}}}],` +
+			`"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}`},
+		{llm.OpenAI, `{"model":"m","tools":[{"type":"function","function":{"name":"bash","description":"Runs a command.","parameters":{"type":"object"}}},` +
+			`{"type":"function","function":{"name":"pwd","parameters":{"type":"object","properties":{}}}}],` +
+			`"messages":[{"role":"system","content":"One."},{"role":"system","content":"Two."},{"role":"user","content":"hi"}]}`},
+		{llm.Responses, `{"model":"m","tools":[{"type":"function","name":"bash","description":"Runs a command.","parameters":{"type":"object"},"strict":false},` +
+			`{"type":"function","name":"pwd","parameters":{"type":"object","properties":{}},"strict":false}],` +
+			`"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"One."}]},` +
+			`{"type":"message","role":"developer","content":[{"type":"input_text","text":"Two."}]},` +
+			`{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}]}`},
+	} {
+		body, _, err := test.api.Body(c, llm.Options{Model: "m", System: "One.", Tools: tools})
+		if err != nil || string(body) != test.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", test.api.Name(), err, body, test.want)
+		}
+	}
+	for _, bad := range [][]llm.Tool{{{}}, {{Name: "run it"}}, {{Name: strings.Repeat("a", 65)}}, {{Name: "a"}, {Name: "a"}}, {{Name: "a", Parameters: session.Raw(`[]`)}}, {{Name: "a", Parameters: session.Raw(`{`)}}} {
+		if body, _, err := llm.OpenAI.Body(c, llm.Options{Tools: bad}); !errors.Is(err, llm.ErrTool) {
+			t.Errorf("%v: %s, %v; want ErrTool", bad, body, err)
+		}
+	}
+}

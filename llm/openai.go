@@ -10,9 +10,9 @@ import (
 // thinking is not sent back.
 
 // openaiBody encodes a request.
-func openaiBody(model string, _ int, turns []turn) []byte {
+func openaiBody(r request) []byte {
 	var list [][]byte
-	for _, t := range turns {
+	for _, t := range r.turns {
 		switch t.role {
 		case session.RoleSystem:
 			list = append(list, spoken("system", rawjson.Quote(dialect.TextOf(t.parts))))
@@ -23,9 +23,26 @@ func openaiBody(model string, _ int, turns []turn) []byte {
 		}
 	}
 	var o dialect.Object
-	o.Optional("model", model)
+	o.Optional("model", r.model)
+	if len(r.tools) > 0 {
+		o.Add("tools", openaiTools(r.tools))
+	}
 	o.Add("messages", dialect.Array(list))
 	return o.End()
+}
+
+func openaiTools(tools []Tool) []byte {
+	var list [][]byte
+	for _, t := range tools {
+		var f, o dialect.Object
+		f.Str("name", t.Name)
+		f.Optional("description", t.Description)
+		f.Add("parameters", t.Parameters)
+		o.Add("type", []byte(`"function"`))
+		o.Add("function", f.End())
+		list = append(list, o.End())
+	}
+	return dialect.Array(list)
 }
 
 func spoken(role string, content []byte) []byte {

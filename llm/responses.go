@@ -11,9 +11,9 @@ import (
 // that takes a text is called by another kind of item.
 
 // responsesBody encodes a request.
-func responsesBody(model string, _ int, turns []turn) []byte {
+func responsesBody(r request) []byte {
 	var list [][]byte
-	for _, t := range turns {
+	for _, t := range r.turns {
 		switch t.role {
 		case session.RoleSystem:
 			list = append(list, item("developer", inputContent(t.parts)))
@@ -24,9 +24,27 @@ func responsesBody(model string, _ int, turns []turn) []byte {
 		}
 	}
 	var o dialect.Object
-	o.Optional("model", model)
+	o.Optional("model", r.model)
+	if len(r.tools) > 0 {
+		o.Add("tools", responsesTools(r.tools))
+	}
 	o.Add("input", dialect.Array(list))
 	return o.End()
+}
+
+// responsesTools defines tools. A schema is strict unless that is turned off, and then must have all members required.
+func responsesTools(tools []Tool) []byte {
+	var list [][]byte
+	for _, t := range tools {
+		var o dialect.Object
+		o.Add("type", []byte(`"function"`))
+		o.Str("name", t.Name)
+		o.Optional("description", t.Description)
+		o.Add("parameters", t.Parameters)
+		o.Add("strict", []byte("false"))
+		list = append(list, o.End())
+	}
+	return dialect.Array(list)
 }
 
 // item is a message.

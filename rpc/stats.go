@@ -47,12 +47,21 @@ func stats(c *call, p statsParams) (none wire.Stats, err error) {
 }
 
 type requestParams struct {
-	LeafID    string `json:"leafId" doc:"the entry to look from; the default is the leaf"`
-	Provider  string `json:"provider" one:"anthropic openai responses" doc:"the provider; the default is that of the last answer"`
-	Model     string `json:"model" doc:"the model; the default is that of the last answer"`
-	MaxTokens *int   `json:"maxTokens" doc:"the limit of the answer; the default is 8192"`
-	Prompt    string `json:"prompt" doc:"what the user says next"`
-	Whole     bool   `json:"whole" doc:"restore long texts that the agent's format cut"`
+	LeafID    string      `json:"leafId" doc:"the entry to look from; the default is the leaf"`
+	Provider  string      `json:"provider" one:"anthropic openai responses" doc:"the provider; the default is that of the last answer"`
+	Model     string      `json:"model" doc:"the model; the default is that of the last answer"`
+	MaxTokens *int        `json:"maxTokens" doc:"the limit of the answer; the default is 8192"`
+	System    string      `json:"system" doc:"the system prompt; system messages of the session follow it"`
+	Tools     []toolInput `json:"tools" doc:"the tools that the model may call; parameters is a JSON schema of an object"`
+	Prompt    string      `json:"prompt" doc:"what the user says next"`
+	Whole     bool        `json:"whole" doc:"restore long texts that the agent's format cut"`
+}
+
+// toolInput is a tool that the model may call.
+type toolInput struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
 }
 
 // modelRequest is a request to a language model. Answered means that the last message is the model's, which some models refuse.
@@ -73,11 +82,19 @@ func buildRequest(c *call, p requestParams) (none modelRequest, err error) {
 	if p.MaxTokens != nil && *p.MaxTokens < 1 {
 		return none, badParams(`parameter "maxTokens": must be positive`)
 	}
+	var tools []treeline.Tool
+	for _, t := range p.Tools {
+		tools = append(tools, treeline.Tool{Name: t.Name, Description: t.Description, Parameters: session.Raw(t.Parameters)})
+	}
 	r, err := treeline.NewRequest(c.ctx, s, leaf, treeline.RequestOptions{
-		Provider: p.Provider, Model: p.Model, MaxTokens: or(p.MaxTokens, 0), Prompt: p.Prompt, Context: store.ContextOptions{Whole: p.Whole},
+		Provider: p.Provider, Model: p.Model, MaxTokens: or(p.MaxTokens, 0), Prompt: p.Prompt, System: p.System, Tools: tools,
+		Context: store.ContextOptions{Whole: p.Whole},
 	})
-	if errors.Is(err, treeline.ErrNoProvider) {
+	switch {
+	case errors.Is(err, treeline.ErrNoProvider):
 		return none, badParams(`parameter "provider": %v`, err)
+	case errors.Is(err, treeline.ErrTool):
+		return none, badParams(`parameter "tools": %v`, err)
 	}
 	return modelRequest{r.Provider, r.Model, r.Answered, r.Body}, err
 }

@@ -46,6 +46,18 @@ func TestBuildRequest(t *testing.T) {
 		c.object("buildRequest", members{"session": handle, "provider": name})
 	}
 	refused(t, c, "buildRequest", members{"session": handle, "maxTokens": 0})
+	r = c.object("buildRequest", members{"session": handle, "system": "be brief", "tools": []members{{"name": "bash", "parameters": members{"type": "object"}}}})
+	if body, err = json.Marshal(r["body"]); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{`"system":"be brief"`, `"tools":[{"input_schema":{"type":"object"},"name":"bash"}]`} {
+		if !strings.Contains(string(body), text) {
+			t.Errorf("%q is missing in %s", text, body)
+		}
+	}
+	for _, tool := range []members{{}, {"name": "run it"}, {"name": "bash", "parameters": []int{1}}} {
+		refused(t, c, "buildRequest", members{"session": handle, "tools": []members{tool}})
+	}
 }
 
 // refused expects that the parameters are refused.

@@ -411,6 +411,12 @@ export interface Tokens {
   total: number;
 }
 
+export interface ToolInput {
+  description?: string;
+  name: string;
+  parameters?: any;
+}
+
 export interface Trashed {
   cwd: string;
   dialect: string;
@@ -782,6 +788,10 @@ export interface BuildRequestParams {
   model?: string | null;
   /** the limit of the answer; the default is 8192 */
   maxTokens?: number | null;
+  /** the system prompt; system messages of the session follow it */
+  system?: string | null;
+  /** the tools that the model may call; parameters is a JSON schema of an object */
+  tools?: Array<ToolInput> | null;
   /** what the user says next */
   prompt?: string | null;
   /** restore long texts that the agent's format cut */

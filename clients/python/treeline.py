@@ -510,6 +510,15 @@ class Tokens(TypedDict):
     total: int
 
 
+class _ToolInput(TypedDict):
+    name: str
+
+
+class ToolInput(_ToolInput, total=False):
+    description: str
+    parameters: Any
+
+
 class Trashed(TypedDict):
     cwd: str
     dialect: str
@@ -1680,6 +1689,8 @@ class _SessionMethods(_Caller):
         provider: Optional[str] = None,
         model: Optional[str] = None,
         max_tokens: Optional[int] = None,
+        system: Optional[str] = None,
+        tools: Optional[List[ToolInput]] = None,
         prompt: Optional[str] = None,
         whole: Optional[bool] = None,
     ) -> ModelRequest:
@@ -1691,12 +1702,14 @@ class _SessionMethods(_Caller):
         provider: the provider; the default is that of the last answer
         model: the model; the default is that of the last answer
         max_tokens: the limit of the answer; the default is 8192
+        system: the system prompt; system messages of the session follow it
+        tools: the tools that the model may call; parameters is a JSON schema of an object
         prompt: what the user says next
         whole: restore long texts that the agent's format cut
         """
         return self._call(
             "buildRequest",
-            {"leafId": leaf_id, "provider": provider, "model": model, "maxTokens": max_tokens, "prompt": prompt, "whole": whole},
+            {"leafId": leaf_id, "provider": provider, "model": model, "maxTokens": max_tokens, "system": system, "tools": tools, "prompt": prompt, "whole": whole},
         )
 
     def build_session_context(

@@ -20,6 +20,13 @@
 // The types of most parameters and results are those of other packages, under names of this one. Package session has the model
 // (Entry, Part, Tree, Context), package store the session that is written, package dialect the formats. docs/authors.md is a guide.
 //
+// # Errors
+//
+// Kinds of errors are variables such as ErrClosed, for errors.Is. A *RefusedError (errors.As) says that something looks like a mistake, a
+// *VetoError that an Observer refused it. Errors of the operating system are wrapped: errors.Is(err, syscall.ENOSPC) is a full disk.
+// What failed is not in the session. After an error of the log's storage, such as a full disk, every later append returns that error until the
+// session is opened again; reading goes on. After any other error, one may append again.
+//
 // # What is promised
 //
 // Once an append has returned, it is never lost: not to a crash, a full disk or a second writer, as far as the requested

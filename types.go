@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/place"
@@ -55,6 +56,29 @@ type WriteOptions = store.WriteOptions
 // Answer is what is known about an answer besides its parts: the model, its usage, why it ended.
 type Answer = store.Answer
 
+// Stop says why an answer ended. dialect.StopOf gives the Stop for the word of a provider, which Answer.Stop takes as well.
+type Stop = store.Stop
+
+// Why an answer ended.
+const (
+	StopEnd     = dialect.StopEnd     // the model was done
+	StopLength  = dialect.StopLength  // a limit of tokens was reached
+	StopTools   = dialect.StopTools   // it waits for results of its calls
+	StopAborted = dialect.StopAborted // the user ended it
+	StopError   = dialect.StopError   // it failed; Answer.Error says why
+	StopFilter  = dialect.StopFilter  // the provider or the model refused to go on
+)
+
+// Defer says when the log of a new session is created.
+type Defer = dialect.Defer
+
+// When the log of a new session is created.
+const (
+	DeferNever     = dialect.DeferNever     // at once
+	DeferMessage   = dialect.DeferMessage   // with the first message of the user or the model
+	DeferAssistant = dialect.DeferAssistant // with the first message of the model
+)
+
 // RefusedError says why something was not written: it looks like a mistake. WriteOptions.Force writes it anyway.
 type RefusedError = store.RefusedError
 
@@ -75,6 +99,21 @@ type Event = store.Event
 
 // VetoError is the error for what an Observer refused.
 type VetoError = store.VetoError
+
+// EventKind is the kind of an Event.
+type EventKind = store.EventKind
+
+// The kinds of events; see the constants of package store.
+const (
+	EventBeforeCompaction = store.EventBeforeCompaction
+	EventCompaction       = store.EventCompaction
+	EventBeforeFork       = store.EventBeforeFork
+	EventTree             = store.EventTree
+	EventForeign          = store.EventForeign
+	EventRepaired         = store.EventRepaired
+	EventProblem          = store.EventProblem
+	EventHeld             = store.EventHeld
+)
 
 // Observer is notified of what happens to a session while it is written.
 type Observer = store.Observer

@@ -79,24 +79,50 @@ const (
 	StopFilter  Stop = "filter"
 )
 
-// StopOf maps the words of agents to a Stop; "" for an unknown word. Each dialect spells them its own way, and a conversion
+// StopOf maps the words of agents and providers to a Stop; "" for an unknown word. Each dialect spells them its own way, and a conversion
 // must not turn a failed turn into a good one.
 func StopOf(word string) Stop {
 	switch word {
-	case "stop", "end_turn":
+	case "stop", "end_turn", "stop_sequence":
 		return StopEnd
-	case "length", "max_tokens":
+	case "length", "max_tokens", "max_output_tokens":
 		return StopLength
-	case "toolUse", "tool_calls", "tool_use":
+	case "tools", "toolUse", "tool_calls", "tool_use":
 		return StopTools
 	case "aborted", "abort":
 		return StopAborted
 	case "error":
 		return StopError
-	case "content_filter":
+	case "filter", "content_filter", "refusal":
 		return StopFilter
 	}
 	return ""
+}
+
+// Settle brings what a program gives into the form that a Composer takes: Stop may be a provider's word, and arguments that are not JSON
+// become a text. wrong says what looks like a mistake, "" if nothing does: an unknown Stop, which becomes "", or a call without id or name.
+func (m *NewMessage) Settle() (wrong string) {
+	if m.Stop != "" {
+		given := m.Stop
+		if m.Stop = StopOf(string(given)); m.Stop == "" {
+			wrong = fmt.Sprintf("%.40q is not a known reason for the end of an answer", string(given))
+		}
+	}
+	m.Parts = slices.Clone(m.Parts) // the caller's stay as they are
+	for i, p := range m.Parts {
+		call, ok := p.(session.ToolCall)
+		if !ok {
+			continue
+		}
+		if call.ID == "" || call.Name == "" {
+			wrong = fmt.Sprintf("the call of the tool %.80q with the id %.80q lacks one of them", call.Name, call.ID)
+		}
+		if len(call.Arguments) > 0 && !rawjson.Valid(call.Arguments) {
+			call.Arguments = rawjson.Quote(string(call.Arguments))
+			m.Parts[i] = call
+		}
+	}
+	return wrong
 }
 
 // Results separates tool results from all other parts.
@@ -293,10 +319,10 @@ func ComposeEach(m NewMessage, name string, said func(role string, parts []sessi
 		list = append(list, answer(parts))
 	case session.RoleTool:
 		if len(results) == 0 {
-			return nil, nil, errors.New("the tool result names no call")
+			return nil, nil, NoCall(name)
 		}
 	default:
-		return nil, nil, fmt.Errorf("%s has no messages of the role %q", name, m.Role)
+		return nil, nil, CannotSay(name, m.Role)
 	}
 	return list, results, nil
 }
@@ -304,7 +330,7 @@ func ComposeEach(m NewMessage, name string, said func(role string, parts []sessi
 // ComposeTurn is ComposeEach for an agent that keeps no system messages: each program makes its own.
 func ComposeTurn(m NewMessage, name string, said, answer func(parts []session.Part) []byte) (list [][]byte, results []session.ToolResult, err error) {
 	if m.Role == session.RoleSystem {
-		return nil, nil, fmt.Errorf("%s has no messages of the role %s", name, m.Role)
+		return nil, nil, CannotSay(name, m.Role)
 	}
 	return ComposeEach(m, name, func(_ string, parts []session.Part) []byte { return said(parts) }, answer)
 }

@@ -86,6 +86,15 @@ const (
 	DeferAssistant Defer = "assistant" // the first message of the model
 )
 
+// Check returns an error if d is not one of these moments. "" is valid.
+func (d Defer) Check() error {
+	switch d {
+	case "", DeferNever, DeferMessage, DeferAssistant:
+		return nil
+	}
+	return fmt.Errorf("unknown moment to create a log %.40q: never, message or assistant", string(d))
+}
+
 // Habits say how an agent behaves, as data.
 type Habits struct {
 	// Defer says when a session is worth a log. A value that is named after a program creates it with the first message of
@@ -162,4 +171,19 @@ func AsWriter(d Dialect) (w WritingDialect, ok bool) {
 // CannotHold gives the error for an entry of a kind that sessions of an agent do not have.
 func CannotHold(agent string, body session.Body) error {
 	return fmt.Errorf("a session of %s cannot hold an entry of the kind %s: it is %w", agent, session.KindOf(body), ErrUnsupported)
+}
+
+// CannotSay gives the error for a message of a role that sessions of an agent do not have.
+func CannotSay(agent string, role session.Role) error {
+	return fmt.Errorf("a session of %s has no messages of the role %q: it is %w", agent, role, ErrUnsupported)
+}
+
+// CannotKeep gives the error for a compaction that names what it keeps, for agents that write it again after the compaction.
+func CannotKeep(agent string) error {
+	return fmt.Errorf("a compaction of %s that names what it keeps is %w; append the messages to be kept again after it", agent, ErrUnsupported)
+}
+
+// NoCall gives the error for a tool result that names no call.
+func NoCall(agent string) error {
+	return fmt.Errorf("a tool result without its call in a session of %s is %w", agent, ErrUnsupported)
 }

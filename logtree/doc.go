@@ -19,6 +19,9 @@ import (
 // ErrNotSession is wrapped by the error for a log that no dialect can read.
 var ErrNotSession = errors.New("not a session")
 
+// ErrClosed: the log was closed, and what is asked for is not in memory.
+var ErrClosed = errors.New("session is closed")
+
 // Retries limits how often a log is read again because another process rewrote it meanwhile.
 const Retries = 100
 

@@ -52,7 +52,7 @@ func (s *Source) reader() backend.Reader {
 func (s *Source) open(ctx context.Context) error {
 	switch {
 	case s.closed:
-		return backend.ErrClosed // a reader opened now would never be closed
+		return ErrClosed // a reader opened now would never be closed
 	case s.retired:
 		return backend.ErrChanged
 	}
@@ -145,7 +145,7 @@ func (s *Source) reach(end int64) error {
 	return s.open(context.Background())
 }
 
-// Close implements io.Closer. A later read of what is not in memory fails with backend.ErrClosed.
+// Close implements io.Closer. A later read of what is not in memory fails with ErrClosed.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,8 +54,8 @@ func TestSourceClosed(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if text, err := s.Bytes(span); !errors.Is(err, backend.ErrClosed) {
-			t.Errorf("after Close: %q, %v; want backend.ErrClosed", text, err)
+		if text, err := s.Bytes(span); !errors.Is(err, logtree.ErrClosed) {
+			t.Errorf("after Close: %q, %v; want logtree.ErrClosed", text, err)
 		}
 	}
 	if b.open != 0 {

@@ -177,6 +177,7 @@ func (m *Machine) Newest(ctx context.Context, d dialect.Dialect, dir, cwd string
 			p, ok := placer(r.Dialect)
 			return strings.Count(r.Log.Name, "/") > depth || ok && !p.Main(r.Log.Name) || lists && !shown.Shows(r.Log.Name, dir == "")
 		})
+		slices.Reverse(part) // of logs that were written at the same moment, the last by name: names begin with the time
 		rows = append(rows, part...)
 	}
 	when, _ := continues(d)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// ID names a session, EntryID an entry inside one session.
-type (
-	ID      string
-	EntryID string
-)
+// ID names a session.
+type ID string
+
+// EntryID names an entry inside one session.
+type EntryID string
 
 // Header is what the first record of a session says.
 type Header struct {

@@ -52,7 +52,7 @@ type (
 	// Compaction replaces what came before it by a summary.
 	Compaction struct {
 		Summary, ShortSummary string
-		// FirstKept is the first entry before the compaction that the model still sees.
+		// FirstKept is the first entry before the compaction that the model still sees; "" for none.
 		FirstKept EntryID
 		// TokensBefore is how many tokens the context had.
 		TokensBefore int

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/treeline-dev/treeline/session"
 )
@@ -140,9 +141,9 @@ func (s *Session) AppendThinkingLevelChange(ctx context.Context, level string) (
 	return s.Append(ctx, session.ThinkingLevelChange{Level: level})
 }
 
-// AppendModelChange sets the model of a role ("" is the default one) from here on, as "provider/id".
+// AppendModelChange sets the model of a role ("" is the default one) from here on, as "provider/id". A *RefusedError without a modelID.
 func (s *Session) AppendModelChange(ctx context.Context, role, provider, modelID string) (Appended, error) {
-	return s.Append(ctx, session.ModelChange{Role: role, Provider: provider, ModelID: modelID, Model: provider + "/" + modelID})
+	return s.Append(ctx, session.ModelChange{Role: role, Provider: provider, ModelID: modelID, Model: strings.TrimPrefix(provider+"/"+modelID, "/")})
 }
 
 // AppendCustom keeps state of an extension that the model does not see. data is JSON, or nil.

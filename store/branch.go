@@ -144,7 +144,7 @@ func (s *Session) label(ctx context.Context, target session.EntryID, label strin
 	return s.append(ctx, session.Label{Target: target, Label: label}, from, nil)
 }
 
-// Compact appends a compaction. It is Append, by the name that agents have for it.
+// Compact is Append for a compaction. Where dialect.Habits.KeepsByRepeating is set, one with FirstKept is ErrUnsupported.
 func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, error) {
 	return s.Append(ctx, c)
 }

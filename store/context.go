@@ -11,6 +11,8 @@ import (
 
 // ContextOptions change how a context is computed; the zero value is the agent's own way.
 type ContextOptions struct {
+	// DropFailed leaves out turns that failed, StripDangling calls and results that lack the other; LLM gives the messages in the form
+	// that goes to a provider. See session.ContextOptions.
 	DropFailed, StripDangling, LLM bool
 	// NoBlobs leaves references to blobs as they are.
 	NoBlobs bool

@@ -50,10 +50,9 @@ func (s *Store) InMemory(ctx context.Context, opt CreateOptions) (*Session, erro
 
 func (s *Store) create(ctx context.Context, opt CreateOptions, inMemory bool) (*Session, error) {
 	d, err := s.writer(place.Sessions(opt.Dialect))
-	if err != nil {
+	if err = cmp.Or(err, opt.Write.complete()); err != nil {
 		return nil, err
 	}
-	opt.Write.fill()
 	n, err := s.newSession(d, opt)
 	if err != nil {
 		return nil, err
@@ -262,7 +261,9 @@ type Draft struct {
 
 // NewDraft prepares a session. dir is its folder; "" is where the agent would keep it. It fails with backend.ErrExist if the log exists.
 func (s *Store) NewDraft(ctx context.Context, d dialect.WritingDialect, n dialect.NewSession, dir string, opt WriteOptions) (*Draft, error) {
-	opt.fill()
+	if err := opt.complete(); err != nil {
+		return nil, err
+	}
 	opt.Defer = dialect.DeferNever
 	h, err := s.homeAt(place.Join(s.dirFor(d, dir, s.Absolute(n.CWD)), s.FileName(d.Dialect, n)), opt)
 	if err != nil {

@@ -183,10 +183,9 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	if err == nil {
 		abs, err = place.Abs(source)
 	}
-	if err != nil {
+	if err = cmp.Or(err, opt.Write.complete()); err != nil {
 		return nil, opt, errors.Join(err, src.Close())
 	}
-	opt.Write.fill()
 	opt.CWD, opt.Parent = s.Absolute(opt.CWD), abs
 	if opt.Dir, err = s.copyDir(d.Dialect, abs, opt); err != nil {
 		return nil, opt, errors.Join(logtree.Named(source, err), src.Close())

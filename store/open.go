@@ -57,7 +57,9 @@ func (s *Store) sessionOf(l *logtree.Log, at place.Location) *Session {
 // If there is no file, or an empty one, a session begins there if opt.Write.Create is set. opt.Dir is the folder for what
 // the session turns into later (NewSession, Fork, BranchedSession); "" is the file's own.
 func (s *Store) OpenWrite(ctx context.Context, path string, opt CreateOptions) (*Session, error) {
-	opt.Write.fill()
+	if err := opt.Write.complete(); err != nil {
+		return nil, err
+	}
 	h, err := s.homeAt(path, opt.Write)
 	if err != nil {
 		return nil, err

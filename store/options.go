@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store/lists"
 )
@@ -45,8 +47,10 @@ var (
 	ErrUnsupported = dialect.ErrUnsupported
 	// ErrProfile: the name is not a valid name of a profile.
 	ErrProfile = dialect.ErrProfile
+	// ErrSilent: the message says nothing; providers refuse such a message.
+	ErrSilent = dialect.ErrSilent
 	// ErrClosed: the session was closed.
-	ErrClosed = errors.New("session is closed")
+	ErrClosed = logtree.ErrClosed
 )
 
 // MaxRecord is the size in bytes of the largest entry. Agents read logs line by line into strings: a much larger entry
@@ -109,6 +113,15 @@ const (
 func (o WriteOptions) Filled() WriteOptions {
 	o.fill()
 	return o
+}
+
+// complete checks the options and fills in what is not set.
+func (o *WriteOptions) complete() error {
+	if !slices.Contains([]Policy{"", PolicyBranch, PolicyFollow, PolicyRefuse}, o.Policy) {
+		return fmt.Errorf("unknown policy %.40q: branch, follow or refuse", string(o.Policy))
+	}
+	o.fill()
+	return cmp.Or(o.Defer.Check(), o.Durability.Check())
 }
 
 func (o *WriteOptions) fill() {

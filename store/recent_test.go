@@ -44,6 +44,14 @@ func TestContinueRecent(t *testing.T) {
 	if got := d.recent("/a"); got.ID() != newer.ID() {
 		t.Errorf("%s, want the newer %s", got.ID(), newer.ID())
 	}
+	// Of two that were written at the same moment, the later name counts: names begin with the time.
+	at := time.Now().Add(-time.Minute)
+	d.Must(os.Chtimes(older.Path(), at, at))
+	d.Must(os.Chtimes(newer.Path(), at, at))
+	if got := d.recent("/a"); got.ID() != newer.ID() {
+		t.Errorf("%s, want %s, whose name is later", got.ID(), newer.ID())
+	}
+	d.age(older.Path(), time.Hour)
 	// A session of another directory in the same folder does not count, however new: "/a/b-c" and "/a/b/c" share one.
 	other := d.Begin("omp", store.CreateOptions{CWD: "/a/b-c"})
 	d.Answer(other, "other")

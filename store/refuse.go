@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -19,7 +20,7 @@ func (s *Session) refuse(format string, args ...any) error {
 	return s.named(&RefusedError{fmt.Sprintf(format, args...)})
 }
 
-// check refuses an entry below parent that no program can use: a message without a role, or a compaction that keeps from an
+// check refuses an entry below parent that no program can use: a message without a role, a model change without a model, or a compaction that keeps from an
 // entry that is not before it.
 func (s *Session) check(body session.Body, parent session.EntryID) error {
 	if s.w.opt.Force {
@@ -30,6 +31,10 @@ func (s *Session) check(body session.Body, parent session.EntryID) error {
 		// A body that is not a JSON object gets an error elsewhere.
 		if b.Role == session.RoleNone && rawjson.IsObject(b.JSON) && json.Valid(b.JSON) {
 			return s.refuse("the message has no role")
+		}
+	case session.ModelChange:
+		if b.ModelID == "" && (b.Model == "" || strings.HasSuffix(b.Model, "/")) {
+			return s.refuse("the model change names no model")
 		}
 	case session.Compaction:
 		if b.FirstKept != "" && !s.w.d.Habits().KeepsByRepeating && !s.isBefore(b.FirstKept, parent) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend/file"
@@ -37,6 +38,18 @@ func TestRefused(t *testing.T) {
 			},
 			"data that is not UTF-8": func(d *desk, s *store.Session, _ session.EntryID) error {
 				_, err := s.Append(d.Context(), session.Custom{Type: "note", Data: session.Raw("\"\xff\"")})
+				return err
+			},
+			"a call without an id": func(d *desk, s *store.Session, _ session.EntryID) error {
+				_, err := s.AppendAssistant(d.Context(), []session.Part{session.ToolCall{Name: "bash"}}, store.Answer{})
+				return err
+			},
+			"an unknown reason for the end of an answer": func(d *desk, s *store.Session, _ session.EntryID) error {
+				_, err := s.AppendAssistant(d.Context(), []session.Part{session.Text{Text: "x"}}, store.Answer{Stop: "tired"})
+				return err
+			},
+			"a model change without a model": func(d *desk, s *store.Session, _ session.EntryID) error {
+				_, err := s.AppendModelChange(d.Context(), "", "acme", "")
 				return err
 			},
 			"the record of a message without a role": func(d *desk, s *store.Session, _ session.EntryID) error {
@@ -175,6 +188,51 @@ func TestRefusedDirectory(t *testing.T) {
 		}
 		if _, err := os.Stat(named); (err == nil) != force {
 			t.Errorf("force %v: %v", force, err)
+		}
+	}
+}
+
+// Options that have no meaning are refused before anything is opened.
+func TestUnknownOptions(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	s := d.Begin("omp", store.CreateOptions{CWD: "/a"})
+	d.User(s, "one")
+	d.Must(s.Close())
+	for _, opt := range []store.WriteOptions{{Policy: "none"}, {Defer: "later"}, {Durability: "maybe"}} {
+		create := d.fill(store.CreateOptions{CWD: "/a", Write: opt})
+		_, err1 := d.Create(t.Context(), create)
+		_, err2 := d.OpenWrite(t.Context(), s.Path(), create)
+		_, err3 := d.ForkFrom(t.Context(), s.Path(), create)
+		if err1 == nil || err2 == nil || err3 == nil {
+			t.Errorf("%+v: %v, %v, %v; want errors", opt, err1, err2, err3)
+		}
+	}
+}
+
+// Arguments that a model wrote and that are not JSON are kept, and a provider's word for the end of an answer is known.
+func TestAnswerAsGiven(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"omp", "claude", "codex"} {
+		d := newDesk(t)
+		s := d.Begin(format, store.CreateOptions{})
+		given := []session.Part{session.ToolCall{ID: "call_1", Name: "bash", Arguments: session.Raw(`{"command": "ls`)}}
+		a, err := s.AppendAssistant(t.Context(), given, store.Answer{Provider: "anthropic", Model: "m", Stop: "max_tokens"})
+		d.Must(err)
+		e, err := s.Tree().Get(a.ID)
+		d.Must(err)
+		record, err := e.Raw()
+		d.Must(err)
+		if !strings.Contains(string(record), `ls`) {
+			t.Errorf("%s: the arguments are lost: %s", format, record)
+		}
+		if string(given[0].(session.ToolCall).Arguments) != `{"command": "ls` {
+			t.Errorf("%s: the caller's parts were changed", format)
+		}
+		body, err := e.Body()
+		d.Must(err)
+		if m, ok := body.(session.Message); format != "codex" && (!ok || dialect.StopOf(m.Stop) != dialect.StopLength) {
+			t.Errorf("%s: %+v; want one that ended at its limit", format, body)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (s *Store) saved(name string, id session.ID) (dialects []dialect.Dialect, p
 	return dialects, paths, err
 }
 
-// OpenSaved opens a session that its agent saves whole, for reading. name is a dialect, or "" for any. It fails with ErrNoSession if there
+// OpenSaved opens a session that its agent saves whole, for reading. name is a dialect, or "" for any. It fails with place.ErrNoSession if there
 // is none.
 func (s *Store) OpenSaved(ctx context.Context, name string, id session.ID) (*Session, error) {
 	dialects, paths, err := s.saved(name, id)

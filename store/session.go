@@ -144,7 +144,7 @@ func (s *Session) CWD() string {
 
 // Close ends the work on the session: what was appended is written and, unless the durability is DurabilityNone, survives
 // a crash of the machine. A session whose creation is still deferred leaves no log. Close does what it can and returns the
-// first error, which may be that of an earlier write. A second call does nothing. Later reads fail with backend.ErrClosed.
+// first error, which may be that of an earlier write. A second call does nothing. Later reads of what is not in memory fail with ErrClosed.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,8 @@ type Answer struct {
 	Provider, Model string
 	// Usage is the tokens and cost of the answer; nil if unknown.
 	Usage *session.Usage
-	// Stop is why the answer ended; "" is inferred from the parts.
+	// Stop is why the answer ended: one of the reasons of package dialect, or the word of a provider that dialect.StopOf knows, such as
+	// "end_turn" or "max_tokens". "" is inferred from the parts; any other word is refused with a *RefusedError.
 	Stop Stop
 	// Error is the error message of an answer that failed.
 	Error string
@@ -26,7 +27,8 @@ type Answer struct {
 // Stop says why an answer ended; package dialect names the reasons.
 type Stop = dialect.Stop
 
-// AppendUser appends a message of the user: a text, images, or both.
+// AppendUser appends a message of the user: a text, images, or both. Bytes that are not UTF-8 become U+FFFD. A message that says nothing
+// is ErrSilent; see also AppendAssistant.
 func (s *Session) AppendUser(ctx context.Context, text string, images ...session.Image) (Appended, error) {
 	parts := dialect.TextParts(text)
 	for _, i := range images {
@@ -38,6 +40,9 @@ func (s *Session) AppendUser(ctx context.Context, text string, images ...session
 // AppendAssistant appends an answer of the model: texts, thinking and tool calls, in order. Results of its calls may be among the parts. If
 // the agent keeps thinking or results in entries of their own, or names the model by an entry, all these entries are written together, and
 // AppendAssistant returns the Appended of the last.
+//
+// A call without an id or a name is a *RefusedError, a part that the format cannot hold ErrUnsupported, and an answer without parts ErrSilent,
+// unless it failed. Arguments that are not JSON, as a model may write them, are kept as a text.
 func (s *Session) AppendAssistant(ctx context.Context, parts []session.Part, a Answer) (Appended, error) {
 	return s.say(ctx, dialect.NewMessage{
 		Role: session.RoleAssistant, Parts: parts, Provider: a.Provider, Model: a.Model, Usage: a.Usage, Stop: a.Stop, Error: a.Error,
@@ -45,8 +50,8 @@ func (s *Session) AppendAssistant(ctx context.Context, parts []session.Part, a A
 }
 
 // AppendToolResult appends the result of a tool call on the path to the leaf: texts and images. It fails with ErrUnsupported in a format
-// that keeps the result in the message with the call (dialect.Habits.ResultsInCalls): there AppendAssistant takes the calls with their
-// results.
+// that keeps results in the messages with their calls (dialect.Habits.ResultsInCalls): there AppendAssistant takes both. A result without its
+// call is a *RefusedError.
 func (s *Session) AppendToolResult(ctx context.Context, callID string, parts []session.Part, isError bool) (Appended, error) {
 	name, err := s.toolName(callID)
 	if err != nil {
@@ -106,6 +111,9 @@ func (s *Session) say(ctx context.Context, m dialect.NewMessage) (Appended, erro
 	w, err := s.writable()
 	if err != nil {
 		return Appended{}, err
+	}
+	if wrong := m.Settle(); wrong != "" && !w.opt.Force {
+		return Appended{}, s.refuse("%s", wrong)
 	}
 	var bodies []session.Body
 	if m.Role == session.RoleAssistant {

@@ -2,7 +2,6 @@ package codelia
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -35,7 +34,7 @@ func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 		}
 		return outputs(results), nil
 	}
-	return nil, fmt.Errorf("a session of %s has no messages of the role %s", d.Called, m.Role)
+	return nil, dialect.CannotSay(d.Called, m.Role)
 }
 
 func message(role string, content []byte) []byte {

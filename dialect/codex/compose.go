@@ -1,9 +1,6 @@
 package codex
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -41,10 +38,10 @@ func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
 		}
 	case session.RoleTool:
 		if len(results) == 0 {
-			return nil, errors.New("the tool result names no call")
+			return nil, dialect.NoCall("codex")
 		}
 	default:
-		return nil, fmt.Errorf("codex has no messages of the role %q", m.Role)
+		return nil, dialect.CannotSay("codex", m.Role)
 	}
 	for _, r := range results {
 		var w dialect.Object

@@ -188,7 +188,7 @@ func turnContext(n dialect.NewEntry, b session.ModelChange) []byte {
 // compaction returns the line of a compaction. Its replacement is the summary alone, or the one in the details.
 func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	if b.FirstKept != "" {
-		return nil, errors.New("a compaction of codex names nothing that it keeps; append the messages to be kept again after it")
+		return nil, dialect.CannotKeep("codex")
 	}
 	var w dialect.Object
 	w.Str("message", b.Summary)

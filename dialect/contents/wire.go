@@ -1,9 +1,6 @@
 package contents
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -71,10 +68,10 @@ func Compose(m dialect.NewMessage, name string, prompt, answer func(parts [][]by
 		}
 	case session.RoleTool:
 		if len(results) == 0 {
-			return nil, nil, errors.New("the tool result names no call")
+			return nil, nil, dialect.NoCall(name)
 		}
 	default:
-		return nil, nil, fmt.Errorf("%s has no messages of the role %q", name, m.Role)
+		return nil, nil, dialect.CannotSay(name, m.Role)
 	}
 	return list, results, nil
 }

@@ -2,8 +2,6 @@ package copilot
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -43,10 +41,10 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 		}
 	case session.RoleTool:
 		if len(results) == 0 {
-			return nil, errors.New("the tool result names no call")
+			return nil, dialect.NoCall("copilot")
 		}
 	default:
-		return nil, fmt.Errorf("copilot has no messages of the role %q", m.Role)
+		return nil, dialect.CannotSay("copilot", m.Role)
 	}
 	for _, r := range results {
 		list = append(list, message(typeResult, resultData(r)))

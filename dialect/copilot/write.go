@@ -210,7 +210,7 @@ func compaction(b session.Compaction) (typ string, data []byte, err error) {
 		return typeCompaction, rawjson.Compact(b.Details), nil // the details come from a log of the program
 	}
 	if b.FirstKept != "" {
-		return "", nil, errors.New("a compaction of copilot names nothing that it keeps; append the messages to be kept again after it")
+		return "", nil, dialect.CannotKeep("copilot")
 	}
 	if b.Summary == "" {
 		return "", nil, errors.New("a compaction of copilot needs a summary: without one it has no effect")

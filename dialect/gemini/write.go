@@ -147,7 +147,7 @@ func compacted(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 		return rawjson.Compact(b.Details), nil // the details come from a log of the program
 	}
 	if b.FirstKept != "" {
-		return nil, errors.New("a compaction of gemini names nothing that it keeps; append the messages to be kept again after it")
+		return nil, dialect.CannotKeep("gemini")
 	}
 	var m, w dialect.Object
 	m.Str("id", string(n.ID))

@@ -37,7 +37,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	case session.RoleTool:
 		return nil, fmt.Errorf("a tool result without its call is %w", dialect.ErrUnsupported)
 	}
-	return nil, fmt.Errorf("OpenCode has no messages of the role %q", m.Role)
+	return nil, dialect.CannotSay("OpenCode", m.Role)
 }
 
 func message(info []byte, parts [][]byte) []byte {

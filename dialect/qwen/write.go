@@ -274,7 +274,7 @@ func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 		return system(n, subCompression, rawjson.Compact(b.Details)), nil // the details come from a log of the program
 	}
 	if b.FirstKept != "" {
-		return nil, errors.New("a compaction of qwen names nothing that it keeps; append the messages to be kept again after it")
+		return nil, dialect.CannotKeep("qwen")
 	}
 	var info, payload dialect.Object
 	if tokens := b.Tokens(); dialect.IsNumber(tokens) {

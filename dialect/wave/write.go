@@ -103,7 +103,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	case session.Compaction:
 		// The program repeats kept messages after the compaction, which cannot name them.
 		if b.FirstKept != "" {
-			return nil, errors.New("a compaction of wave keeps nothing before it; append the messages to be kept again after it")
+			return nil, dialect.CannotKeep(d.Called)
 		}
 		m = oneBlock(session.RoleAssistant, "compact", b.Summary)
 	default:

@@ -90,6 +90,13 @@ func closed(s *suite) {
 	sess := s.begin("apricot", "bilberry")
 	s.must(sess.Close())
 	s.fails(sess, store.ErrClosed, s.writes(sess))
+	if c, err := sess.Context(s.Context(), sess.Leaf(), store.ContextOptions{}); err == nil {
+		for _, err := range c.Messages() { // what is in memory may still be read
+			if err != nil && !errors.Is(err, store.ErrClosed) {
+				s.Errorf("reading a closed session: %v; want ErrClosed", err)
+			}
+		}
+	}
 	s.reopened(sess.Path(), "apricot", "bilberry")
 	st := s.store(s.place.Options)
 	s.must(st.Close())

@@ -155,6 +155,7 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 		} else if b.FirstKept != "" {
 			b.FirstKept = c.firstOf(b.FirstKept)
 		}
+		b.HistoryEnd = c.lastOf(b.HistoryEnd)
 		return b, nil
 	case session.BranchSummary:
 		// A reference to an entry means its last record.

@@ -63,6 +63,9 @@ type (
 		FromExtension *bool
 		// ReplacesAll: the provider keeps the history itself; nothing before the compaction is seen.
 		ReplacesAll bool
+		// HistoryEnd is the last entry that the provider's history has; "" if it has all before the compaction. FirstKept is then the
+		// entry after it, and ReplacesAll is not set.
+		HistoryEnd EntryID
 	}
 
 	// BranchSummary tells the model on a new branch what happened on the branch that was left.

@@ -146,6 +146,21 @@ func (t *Tree) Above(i int) int {
 	}
 }
 
+// Next returns the entry after another one on the path to e. ok is false if the path does not have it within so many steps from e.
+func (t *Tree) Next(id EntryID, e Entry, within int) (next Entry, ok bool) {
+	for i := int32(e.Index); within > 0; within-- {
+		above := t.links[i].parent
+		if above < 0 {
+			break
+		}
+		if t.nodes[above].id == id {
+			return t.At(int(i)), true
+		}
+		i = above
+	}
+	return next, false
+}
+
 // Entries iterates over all entries in file order.
 func (t *Tree) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {

@@ -252,11 +252,44 @@ func (d *Dialect) compaction(e session.Entry, raw []byte) session.Compaction {
 	if id, ok := e.FirstKept(); ok {
 		c.FirstKept = id
 	}
+	history := d.providerHistory(c.PreserveData)
 	c.ReplacesAll = d.omp && remoteHistory(c.PreserveData) != nil
+	if end := session.EntryID(text(rawjson.Get(raw, "providerReplayThroughEntryId"))); d.newer.native && end != "" && e.Tree() != nil &&
+		(c.ReplacesAll || history != nil && c.FirstKept == "") {
+		if next, ok := e.Tree().Next(end, e, mostAfterHistory); ok && next.ID != e.ID {
+			c.FirstKept, c.HistoryEnd, c.ReplacesAll = next.ID, end, false
+		}
+	}
 	return c
 }
 
-// remoteHistory returns what omp passes on if the provider itself compacted the conversation.
+// mostAfterHistory limits the entries between the end of the provider's history and the compaction. The provider compacts while the
+// conversation goes on, so that they are few. The limit keeps a log of many compactions from being read in quadratic time.
+const mostAfterHistory = 4096
+
+// providerHistory returns what omp passes on if the provider itself compacted the conversation. omp 18 also has it for Anthropic.
+func (d *Dialect) providerHistory(preserveData []byte) []byte {
+	if !d.omp {
+		return nil
+	}
+	if history := remoteHistory(preserveData); history != nil || !d.newer.native {
+		return history
+	}
+	native := rawjson.Get(preserveData, "anthropicCompaction")
+	m := object(`"type":"anthropicCompaction"`)
+	for _, name := range []string{"provider", "content", "encryptedContent", "filesText"} {
+		value := rawjson.Get(native, name)
+		switch filled := rawjson.IsString(value) && rawjson.Truthy(value); {
+		case filled:
+			m.Add(name, value)
+		case name == "provider" || name == "content":
+			return nil
+		}
+	}
+	return m.End()
+}
+
+// remoteHistory returns what omp passes on if OpenAI compacted the conversation.
 func remoteHistory(preserveData []byte) []byte {
 	remote := rawjson.Get(preserveData, "openaiRemoteCompaction")
 	provider, items := rawjson.Get(remote, "provider"), rawjson.Get(remote, "replacementHistory")

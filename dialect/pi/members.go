@@ -77,6 +77,9 @@ func (d *Dialect) compactionMembers(w *dialect.Object, b session.Compaction) err
 	if d.omp && err == nil {
 		err = w.Raw("preserveData", b.PreserveData)
 	}
+	if d.newer.native {
+		w.Optional("providerReplayThroughEntryId", string(b.HistoryEnd))
+	}
 	d.extension(w, b.FromExtension)
 	return err
 }

@@ -126,10 +126,8 @@ func (d *Dialect) compactionMessages(raw []byte) [][]byte {
 	}
 	m.Copy(raw, "tokensBefore")
 	m.Copy(raw, d.newer.summary...)
-	if d.omp {
-		if payload := remoteHistory(rawjson.Get(raw, "preserveData")); payload != nil {
-			m.Add("providerPayload", payload)
-		}
+	if payload := d.providerHistory(rawjson.Get(raw, "preserveData")); payload != nil {
+		m.Add("providerPayload", payload)
 	}
 	m.Copy(raw, d.newer.details...)
 	return append(list, ended(m, raw))

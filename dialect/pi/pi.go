@@ -64,6 +64,8 @@ type newer struct {
 	hidden    []string
 	// keepsThinking: an answer without its calls is sent if it has any block left; otherwise thinking alone is not sent.
 	keepsThinking bool
+	// native: a compaction by Anthropic counts, too, and the provider's history may end before the compaction.
+	native bool
 	// summary are the members that only newer summaries have. details are those that follow the provider's.
 	summary, details []string
 }
@@ -97,7 +99,7 @@ var (
 		wait: dialect.DeferMessage,
 		newer: newer{
 			slot: true, configured: true, noRetried: true, hidden: []string{"prewalk-plan", "vibe-mode-context"},
-			keepsThinking: true, summary: []string{"tokensAfter", "method"}, details: []string{"warning"},
+			keepsThinking: true, native: true, summary: []string{"tokensAfter", "method"}, details: []string{"warning"},
 		},
 	}
 )

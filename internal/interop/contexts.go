@@ -278,7 +278,7 @@ func (s *sheet) content() (kind, members string) {
 	case 10:
 		return "reset_boundary", `"reason":"clear"`
 	case 11:
-		return "compaction", `"summary":"S",` + s.pick(``, `"shortSummary":"short",`) + s.kept() + `"tokensBefore":5` + s.pick(``, `,"tokensAfter":2,"method":"handoff"`)
+		return "compaction", `"summary":"S",` + s.pick(``, `"shortSummary":"short",`) + s.kept() + `"tokensBefore":5` + s.pick(``, `,"tokensAfter":2,"method":"handoff"`) + s.provided()
 	case 12:
 		return "custom_message", `"customType":` + s.pick(`"x"`, `"prewalk-plan"`) + `,"content":"c","display":true`
 	}
@@ -291,6 +291,19 @@ func (s *sheet) kept() string {
 		return fmt.Sprintf(`"firstKeptEntryIndex":%d,`, s.rnd.IntN(len(s.ids)+1))
 	}
 	return fmt.Sprintf(`"firstKeptEntryId":%q,`, append(s.ids, "none")[s.rnd.IntN(len(s.ids)+1)])
+}
+
+// provided returns the members of a compaction by the provider, whose history may end before the compaction.
+func (s *sheet) provided() string {
+	if s.version < 3 || s.rnd.IntN(3) > 0 {
+		return ""
+	}
+	end := ""
+	if len(s.ids) > 0 && s.rnd.IntN(3) > 0 {
+		end = fmt.Sprintf(`,"providerReplayThroughEntryId":%q`, append(s.ids, "none")[s.rnd.IntN(len(s.ids)+1)])
+	}
+	return end + `,"preserveData":{"openaiRemoteCompaction":` + s.pick(`{"provider":"openai","replacementHistory":[{"n":1}]}`,
+		`{"provider":"openai","replacementHistory":[]}`, `{"provider":"","replacementHistory":[]}`, `{"provider":"openai"}`, `null`) + `}`
 }
 
 // model returns a model in one member, in two, or in both.

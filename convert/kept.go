@@ -3,25 +3,23 @@ package convert
 import (
 	"slices"
 
+	"github.com/treeline-dev/treeline/convert/casting"
 	"github.com/treeline-dev/treeline/convert/origin"
 	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// restored is what a script knows of the calls in restored records. The source may have other ids for them, and results that a conversion
-// made: a session that ended with a call without a result has none when it comes back, and no provider accepts that.
+// restored is what a script knows of restored records.
 type restored struct {
+	casting.Restored
 	sheet pile.Sheet
-	tree  *session.Tree     // the restored records as a session of the target
-	ids   map[string]string // the id of each call in the restored records, by its id in the source
-	// open has the calls that wait for a result at the beginning of a stretch. What follows a restored stretch begins with these results.
-	open [][]session.ToolCall
+	tree  *session.Tree // the records as a session of the target
 }
 
 // restoredCalls finds the calls in the restored stretches of a path that are followed by others.
 func (s *script) restoredCalls(path session.Path, parts []stretch) error {
-	s.restored.ids, s.restored.open = map[string]string{}, make([][]session.ToolCall, len(parts))
+	s.restored.IDs, s.restored.Open = map[string]string{}, make([][]session.ToolCall, len(parts))
 	for k, part := range parts[:len(parts)-1] {
 		tip := s.tipOn(path, part)
 		if !part.restored || tip == "" {
@@ -38,7 +36,7 @@ func (s *script) restoredCalls(path session.Path, parts []stretch) error {
 			return err
 		}
 		// The source names the calls as the conversion to it did, which numbered them in this order.
-		naming := newCasting(s.from)
+		name := casting.Namer(s.from)
 		var open []session.ToolCall // of the last answer with calls
 		answered := map[string]bool{}
 		answering := false
@@ -55,7 +53,7 @@ func (s *script) restoredCalls(path session.Path, parts []stretch) error {
 			answering = asks
 			for _, p := range others {
 				if call, ok := p.(session.ToolCall); ok && asks && call.ID != "" {
-					s.restored.ids[naming.unique(call.ID)] = call.ID
+					s.restored.IDs[name(call.ID)] = call.ID
 					open = append(open, call)
 				}
 			}
@@ -63,7 +61,7 @@ func (s *script) restoredCalls(path session.Path, parts []stretch) error {
 				answered[r.CallID] = true
 			}
 		}
-		s.restored.open[k+1] = slices.DeleteFunc(open, func(call session.ToolCall) bool { return answered[call.ID] })
+		s.restored.Open[k+1] = slices.DeleteFunc(open, func(call session.ToolCall) bool { return answered[call.ID] })
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/treeline-dev/treeline/convert/casting"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -12,7 +13,7 @@ import (
 // Providers want all results right after the calls. A result that comes later on this branch is moved. A call without a result gets one
 // that says so. If the entry itself makes calls, the results after it answer its own calls.
 func (c *crossing) ahead(e session.Entry, waiting openCalls, m dialect.NewMessage) (*dialect.NewMessage, error) {
-	if len(waiting.ids) == 0 || c.same || c.ofRun || c.to.Habits().ResultsInCalls {
+	if waiting.left == 0 || c.same || c.ofRun || c.to.Habits().ResultsInCalls {
 		return nil, nil
 	}
 	var found map[string]session.ToolResult
@@ -24,10 +25,10 @@ func (c *crossing) ahead(e session.Entry, waiting openCalls, m dialect.NewMessag
 		c.after[e.Index].calls = openCalls{}
 	}
 	answer := &dialect.NewMessage{ID: m.ID + "/ahead", Role: session.RoleTool, Time: m.Time}
-	for _, id := range waiting.ids {
+	for _, id := range waiting.ids() {
 		r, ok := found[id]
 		if !ok {
-			r = missingResult(id, c.tools[id])
+			r = casting.Missing(id, c.tools[id])
 		}
 		answer.Parts = append(answer.Parts, r)
 	}
@@ -38,7 +39,7 @@ func (c *crossing) ahead(e session.Entry, waiting openCalls, m dialect.NewMessag
 func (c *crossing) late(e session.Entry, waiting openCalls) (found map[string]session.ToolResult, err error) {
 	found = map[string]session.ToolResult{}
 	open := map[string]bool{}
-	for _, id := range waiting.ids {
+	for _, id := range waiting.ids() {
 		open[id] = true
 	}
 	return found, c.onward(e, func(after session.Entry) (on bool, err error) {
@@ -70,14 +71,14 @@ func (c *crossing) late(e session.Entry, waiting openCalls) (found map[string]se
 func (c *crossing) gatherLate(e session.Entry, m *dialect.NewMessage) error {
 	at := c.tree.At(c.before)
 	waiting := c.after[at.Index].calls
-	if len(waiting.ids) == 0 || waiting.at != e.Index {
+	if waiting.left == 0 || waiting.at != e.Index {
 		return nil
 	}
 	found, err := c.late(e, waiting)
 	if err != nil {
 		return err
 	}
-	for _, id := range waiting.ids {
+	for _, id := range waiting.ids() {
 		if r, ok := found[id]; ok {
 			c.take(at, id)
 			m.Parts = append(m.Parts, r)
@@ -89,7 +90,7 @@ func (c *crossing) gatherLate(e session.Entry, m *dialect.NewMessage) error {
 // ends reports whether a branch ends with an entry while calls wait that another branch answers. If a single path is converted, there is no
 // other branch.
 func (c *crossing) ends(e session.Entry) bool {
-	if c.asked != nil || len(c.after[e.Index].calls.ids) == 0 {
+	if c.asked != nil || c.after[e.Index].calls.left == 0 {
 		return false
 	}
 	last, ok := c.tree.Lookup(e.ID)

@@ -3,15 +3,10 @@ package convert
 import (
 	"slices"
 
+	"github.com/treeline-dev/treeline/convert/casting"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
-
-// openCalls are the calls of the entry at an index that have no result yet.
-type openCalls struct {
-	at  int
-	ids []string
-}
 
 // noteTools notes the calls of an answer and the names of their tools, because some agents name tools only in calls. Providers want the
 // results right after the message with the calls, so results answer only the last message with calls on the path.
@@ -27,22 +22,15 @@ func (c *crossing) noteTools(e session.Entry, role session.Role, parts []session
 		}
 	}
 	if ids != nil {
-		c.after[e.Index].calls = openCalls{e.Index, ids}
+		c.after[e.Index].calls = openOf(e.Index, ids)
 	}
 }
 
 // take reports whether a result in an entry answers a call. Later results cannot answer that call again.
 func (c *crossing) take(e session.Entry, id string) bool {
-	calls := &c.after[e.Index].calls
-	switch k := slices.Index(calls.ids, id); k {
-	case -1:
-		return false
-	case 0:
-		calls.ids = calls.ids[1:] // results mostly have the order of their calls
-	default:
-		calls.ids = slices.Concat(calls.ids[:k], calls.ids[k+1:]) // other branches have the old list
-	}
-	return true
+	rest, ok := c.after[e.Index].calls.take(id)
+	c.after[e.Index].calls = rest
+	return ok
 }
 
 // forgets reports whether the model no longer sees the calls of the entry at an index after a compaction.
@@ -81,14 +69,6 @@ func (c *crossing) resultsApart(m dialect.NewMessage) []dialect.NewMessage {
 	return []dialect.NewMessage{answer, m}
 }
 
-// noResult is the text of missingResult.
-const noResult = "[no result: the tool did not finish]"
-
-// missingResult returns a result for a call that has none: no provider accepts a call without a result.
-func missingResult(id, name string) session.ToolResult {
-	return session.ToolResult{CallID: id, Name: name, Parts: dialect.TextParts(noResult), IsError: true}
-}
-
 // answerOpen returns an answer without open calls. A call that no entry answers is left out if the agent does not send it either. Otherwise
 // it gets a result, in a separate message if the target has such messages.
 func (c *crossing) answerOpen(e session.Entry, message []byte, m dialect.NewMessage) ([]dialect.NewMessage, error) {
@@ -112,7 +92,7 @@ func (c *crossing) answerOpen(e session.Entry, message []byte, m dialect.NewMess
 	var results []session.Part
 	for _, p := range m.Parts {
 		if call, ok := p.(session.ToolCall); ok && open[call.ID] {
-			results = append(results, missingResult(call.ID, call.Name))
+			results = append(results, casting.Missing(call.ID, call.Name))
 		}
 	}
 	if c.to.Habits().ResultsInCalls {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/treeline-dev/treeline/convert/casting"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -63,17 +64,17 @@ func (s *script) timeAt(e session.Entry) time.Time {
 }
 
 // say writes a message after another one, unless an earlier branch has written it.
-func (s *script) say(before node, u unit) (node, error) {
+func (s *script) say(before node, u casting.Unit) (node, error) {
 	after := before
-	after.key = u.key(before.key)
+	after.key = u.Key(before.key)
 	if known, ok := s.nodes[after.key]; ok {
 		return known, nil
 	}
 	m := u.NewMessage
 	if m.Usage != nil {
 		alone := u
-		alone.answers = nil
-		key := alone.key(before.key)
+		alone.Answers = nil
+		key := alone.Key(before.key)
 		if s.spent[key] {
 			m.Usage = nil
 		}
@@ -101,7 +102,7 @@ func (s *script) say(before node, u unit) (node, error) {
 	if after.at.After(s.latest) {
 		s.latest = after.at
 	}
-	s.enter(&after, u.entries, made)
+	s.enter(&after, u.Entries, made)
 	s.nodes[after.key] = after
 	return after, nil
 }

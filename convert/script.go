@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/treeline-dev/treeline/convert/casting"
 	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -258,7 +259,7 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 	}
 	// A session that is only converted back needs no context, which is as large as the session.
 	whole := len(parts) == 1 && parts[0].restored
-	var atoms []atom
+	var atoms []casting.Atom
 	if !whole {
 		if atoms, err = s.context(tip); err != nil {
 			return at, err
@@ -275,9 +276,9 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 	if err := s.restoredCalls(path, parts); err != nil {
 		return at, err
 	}
-	units := make([][]unit, len(parts))
-	for _, u := range s.units(atoms) {
-		units[u.stretch] = append(units[u.stretch], u)
+	units := make([][]casting.Unit, len(parts))
+	for _, u := range casting.Units(s.to.WritingDialect, atoms, s.restored.Restored) {
+		units[u.Stretch] = append(units[u.Stretch], u)
 	}
 	for k, r := range parts {
 		if r.restored {
@@ -315,7 +316,7 @@ func (s *script) savesNow(e session.Entry) bool {
 
 // compact writes the compaction at a position of the path, after what the model saw before it. It returns the place after it and what is
 // still to be written. said is the place before it, if that is already written.
-func (s *script) compact(path session.Path, at int, atoms []atom, said *node) (node, []atom, error) {
+func (s *script) compact(path session.Path, at int, atoms []casting.Atom, said *node) (node, []casting.Atom, error) {
 	e := path.At(at)
 	k, rest, ok := s.summary(e, atoms)
 	known := s.compacted[e.Index]
@@ -362,7 +363,7 @@ func (s *script) compact(path session.Path, at int, atoms []atom, said *node) (n
 
 // summary returns the compaction to write for what the model sees after one, and what is to be written after it. ok is false if the context
 // does not begin with a summary, and the target would show its beginning as one.
-func (s *script) summary(e session.Entry, atoms []atom) (k session.Compaction, rest []atom, ok bool) {
+func (s *script) summary(e session.Entry, atoms []casting.Atom) (k session.Compaction, rest []casting.Atom, ok bool) {
 	body, err := e.Body()
 	if err != nil {
 		return k, atoms, false
@@ -372,15 +373,15 @@ func (s *script) summary(e session.Entry, atoms []atom) (k session.Compaction, r
 		k.TokensBefore, k.TokensJSON = old.TokensBefore, old.TokensJSON
 	}
 	k.ReplacesAll = true
-	if len(atoms) == 0 || atoms[0].role != session.RoleUser {
+	if len(atoms) == 0 || atoms[0].Role != session.RoleUser {
 		return k, atoms, false
 	}
-	first, ok := atoms[0].part.(session.Text)
+	first, ok := atoms[0].Part.(session.Text)
 	if !ok {
 		return k, atoms, false
 	}
 	k.Summary = first.Text
 	a := atoms[0]
-	alone := len(atoms) == 1 || atoms[1].entry != e.Index
-	return k, atoms[1:], s.replays || a.info.Meta || a.entry == e.Index && alone
+	alone := len(atoms) == 1 || atoms[1].Entry != e.Index
+	return k, atoms[1:], s.replays || a.Info.Meta || a.Entry == e.Index && alone
 }

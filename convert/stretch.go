@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/treeline-dev/treeline/convert/casting"
 	"github.com/treeline-dev/treeline/convert/origin"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
@@ -65,10 +66,10 @@ func (s *script) restoreStretch(path session.Path, r stretch) (at node) {
 
 // assign finds the stretch of each atom. Programs join messages, so the message of an entry may continue with what entries of the next
 // stretch said: what it contains beyond its content at the end of its stretch belongs to the next one. Some programs join texts into one.
-func (s *script) assign(atoms []atom, path session.Path, parts []stretch) ([]atom, error) {
+func (s *script) assign(atoms []casting.Atom, path session.Path, parts []stretch) ([]casting.Atom, error) {
 	if len(parts) == 1 {
 		for k := range atoms {
-			atoms[k].old = parts[0].restored
+			atoms[k].Old = parts[0].restored
 		}
 		return atoms, nil
 	}
@@ -87,47 +88,47 @@ func (s *script) assign(atoms []atom, path session.Path, parts []stretch) ([]ato
 		}
 		had[k] = map[int]tally{}
 		for _, a := range before {
-			had[k][a.entry] = had[k][a.entry].and(a)
+			had[k][a.Entry] = had[k][a.Entry].and(a)
 		}
 	}
-	var list []atom
+	var list []casting.Atom
 	now, count := 0, map[int]int{}
 	for _, a := range atoms {
-		if a.entry < 0 { // what the program made up goes with what is before it
-			a.stretch, a.old = now, parts[now].restored
+		if a.Entry < 0 { // what the program made up goes with what is before it
+			a.Stretch, a.Old = now, parts[now].restored
 			list = append(list, a)
 			continue
 		}
-		now = at[a.entry]
-		for now < len(parts)-1 && count[a.entry] >= had[now][a.entry].atoms {
+		now = at[a.Entry]
+		for now < len(parts)-1 && count[a.Entry] >= had[now][a.Entry].atoms {
 			now++
 		}
-		text, _ := a.part.(session.Text)
+		text, _ := a.Part.(session.Text)
 		begin := 0
 		for now < len(parts)-1 {
-			end, ok := had[now][a.entry].before(count[a.entry], text.Text)
+			end, ok := had[now][a.Entry].before(count[a.Entry], text.Text)
 			if !ok {
 				break
 			}
 			if begin < end {
-				list = append(list, a.in(now, parts[now], text.Text[begin:end]))
+				list = append(list, in(a, now, parts[now], text.Text[begin:end]))
 				begin = end
 			}
 			now++
 		}
 		if begin > 0 {
-			a = a.in(now, parts[now], text.Text[begin:])
+			a = in(a, now, parts[now], text.Text[begin:])
 		}
-		count[a.entry]++
-		a.stretch, a.old = now, parts[now].restored
+		count[a.Entry]++
+		a.Stretch, a.Old = now, parts[now].restored
 		list = append(list, a)
 	}
 	return list, nil
 }
 
 // in returns an atom of a stretch with a text.
-func (a atom) in(k int, r stretch, text string) atom {
-	a.stretch, a.old, a.part = k, r.restored, session.Text{Text: strings.TrimLeft(text, "\n")}
+func in(a casting.Atom, k int, r stretch, text string) casting.Atom {
+	a.Stretch, a.Old, a.Part = k, r.restored, session.Text{Text: strings.TrimLeft(text, "\n")}
 	return a
 }
 
@@ -139,9 +140,9 @@ type tally struct {
 	sum    [sha256.Size]byte
 }
 
-func (t tally) and(a atom) tally {
+func (t tally) and(a casting.Atom) tally {
 	t.atoms, t.length = t.atoms+1, 0
-	if text, ok := a.part.(session.Text); ok {
+	if text, ok := a.Part.(session.Text); ok {
 		t.length, t.sum = len(text.Text), sha256.Sum256([]byte(text.Text))
 	}
 	return t
@@ -169,11 +170,11 @@ func (c *crossing) restore(o *origin.Found) {
 	c.settle(p)
 }
 
-// made reports whether a conversion made a result, see missingResult, and the restored records do not contain it.
+// made reports whether a conversion made a result, see casting.Missing, and the restored records do not contain it.
 func (c *crossing) made(r session.ToolResult, restored []session.Span) bool {
-	return dialect.TextOf(r.Parts) == noResult && !slices.ContainsFunc(restored, func(at session.Span) bool {
+	return dialect.TextOf(r.Parts) == casting.NoResult && !slices.ContainsFunc(restored, func(at session.Span) bool {
 		raw, err := c.pile.Bytes(at)
-		return err == nil && bytes.Contains(raw, []byte(noResult)) // reading it again reports an error
+		return err == nil && bytes.Contains(raw, []byte(casting.NoResult)) // reading it again reports an error
 	})
 }
 

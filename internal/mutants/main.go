@@ -38,6 +38,7 @@ var judges = []struct{ folder, packages string }{
 	{"session", "./session ./dialect ./dialect/pi ./dialect/codelia ./dialect/codex ./store"},
 	{"internal/durable", "./internal/durable ./backend/file"},
 	{"store", "./store"},
+	{"convert/casting", "./convert/casting ./convert"},
 	{"convert", "./convert"},
 	{"logtree", "./logtree ./store ./watch"},
 }

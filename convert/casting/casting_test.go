@@ -1,4 +1,4 @@
-package convert
+package casting
 
 import (
 	"fmt"
@@ -30,17 +30,17 @@ func TestManyAnswers(t *testing.T) {
 	const n = 100_000
 	b := newCasting(nil)
 	for i := range 2 * n {
-		a := atom{role: session.RoleAssistant, entry: i % n, info: &dialect.NewMessage{}, part: session.Text{Text: "Dig."}}
+		a := Atom{Role: session.RoleAssistant, Entry: i % n, Info: &dialect.NewMessage{}, Part: session.Text{Text: "Dig."}}
 		if i >= n {
-			a.part = session.ToolCall{ID: fmt.Sprint(i - n), Name: "dig"}
+			a.Part = session.ToolCall{ID: fmt.Sprint(i - n), Name: "dig"}
 		}
 		b.add(a)
 	}
 	for i := range n {
-		b.add(atom{role: session.RoleTool, entry: n + i, info: &dialect.NewMessage{}, part: session.ToolResult{CallID: fmt.Sprint(i)}})
+		b.add(Atom{Role: session.RoleTool, Entry: n + i, Info: &dialect.NewMessage{}, Part: session.ToolResult{CallID: fmt.Sprint(i)}})
 	}
 	list := foldResults(b.units(nil))
-	if len(list) != 1 || len(list[0].entries) != 2*n || len(list[0].Parts) != 3*n {
-		t.Fatalf("%d messages, the first of %d entries and %d parts; want one of %d and %d", len(list), len(list[0].entries), len(list[0].Parts), 2*n, 3*n)
+	if len(list) != 1 || len(list[0].Entries) != 2*n || len(list[0].Parts) != 3*n {
+		t.Fatalf("%d messages, the first of %d entries and %d parts; want one of %d and %d", len(list), len(list[0].Entries), len(list[0].Parts), 2*n, 3*n)
 	}
 }

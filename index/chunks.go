@@ -186,7 +186,7 @@ func (w *window) mapped(p piece) bool {
 		w.close()
 	}
 	n := max(p.size, min(mapSize, w.s.size-p.at))
-	data, unmap, err := m.Map(p.at, n, false)
+	data, unmap, err := m.Map(p.at, n)
 	if err != nil {
 		return false
 	}

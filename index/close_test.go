@@ -33,12 +33,12 @@ type countedFile struct {
 	c *counting
 }
 
-func (f *countedFile) Map(from, size int64, whole bool) ([]byte, func() error, error) {
+func (f *countedFile) Map(from, size int64) ([]byte, func() error, error) {
 	m, ok := f.File.(durable.Mapper)
 	if !ok {
 		return nil, nil, fs.ErrInvalid
 	}
-	data, unmap, err := m.Map(from, size, whole)
+	data, unmap, err := m.Map(from, size)
 	if err != nil {
 		return nil, nil, err
 	}

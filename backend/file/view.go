@@ -25,7 +25,7 @@ func (s *snapshot) View(from, size int64, look func(data []byte) error) (err err
 	if !ok {
 		return fmt.Errorf("%s: a view: %w", s.name, errors.ErrUnsupported)
 	}
-	data, unmap, err := m.Map(from, size, true)
+	data, unmap, err := m.Map(from, size)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", s.name, errors.ErrUnsupported, err)
 	}

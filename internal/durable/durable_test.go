@@ -318,7 +318,7 @@ func TestClosedFile(t *testing.T) {
 		"write": func() error { _, err := f.Write([]byte("x")); return err },
 		"stat":  func() error { _, err := f.Stat(); return err },
 		"lock":  func() error { _, err := f.TryLock(); return err },
-		"map":   func() error { _, _, err := f.(durable.Mapper).Map(0, 1, false); return err },
+		"map":   func() error { _, _, err := f.(durable.Mapper).Map(0, 1); return err },
 		"close": f.Close,
 	} {
 		if err := call(); err == nil || !strings.Contains(err.Error(), path) {
@@ -346,7 +346,7 @@ func TestUnsynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	data, unmap, err := f.(durable.Mapper).Map(0, 4, true)
+	data, unmap, err := f.(durable.Mapper).Map(0, 4)
 	if err != nil || string(data) != "text" {
 		t.Fatalf("mapped %q, %v", data, err)
 	}
@@ -357,7 +357,7 @@ func TestUnsynced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := inMemory.(durable.Mapper).Map(0, 4, true); !errors.Is(err, errors.ErrUnsupported) {
+	if _, _, err := inMemory.(durable.Mapper).Map(0, 4); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("mapped a file that is not one of the system: %v", err)
 	}
 }

@@ -64,9 +64,8 @@ type File interface {
 type Mapper interface {
 	// Map maps size bytes of the file from an offset. Later writes show in them. Access to bytes that were truncated
 	// meanwhile, or to any byte after unmap, is a fault that ends the program, unless debug.SetPanicOnFault turns it
-	// into a panic; see FaultIn. whole says that all bytes will be used: they are then loaded at once, which costs
-	// less than page by page. The error is ErrUnsupported if files cannot be mapped.
-	Map(from, size int64, whole bool) (data []byte, unmap func() error, err error)
+	// into a panic; see FaultIn. The error is ErrUnsupported if files cannot be mapped.
+	Map(from, size int64) (data []byte, unmap func() error, err error)
 }
 
 // Shared is a File that other processes can have open at the same time.

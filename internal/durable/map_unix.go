@@ -9,20 +9,15 @@ import (
 	"syscall"
 )
 
-// Map implements Mapper. mmap refuses an empty mapping.
-func (f *unixFile) Map(from, size int64, whole bool) ([]byte, func() error, error) {
+// Map implements Mapper. mmap refuses an empty mapping. Pages are entered when they are used: the system then enters several at once, which
+// costs less than MAP_POPULATE.
+func (f *unixFile) Map(from, size int64) ([]byte, func() error, error) {
 	// A mapping begins at a page.
 	before := from % int64(os.Getpagesize())
 	if from < 0 || size <= 0 || size > math.MaxInt-before {
 		return nil, nil, f.fail("map", errors.ErrUnsupported)
 	}
-	flags := syscall.MAP_SHARED
-	// Loading cannot be cancelled, so it is limited.
-	const most = 256 << 20
-	if whole && size <= most {
-		flags |= mapWhole
-	}
-	data, err := syscall.Mmap(f.fd, from-before, int(before+size), syscall.PROT_READ, flags)
+	data, err := syscall.Mmap(f.fd, from-before, int(before+size), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return nil, nil, f.fail("map", err)
 	}

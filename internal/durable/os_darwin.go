@@ -28,9 +28,6 @@ func syncFile(fd int, _ Scope) error {
 	return f.Sync()
 }
 
-// mapWhole does not exist on darwin: pages are loaded one by one.
-const mapWhole = 0
-
 // ownMark is only for Linux.
 const ownMark = 0
 

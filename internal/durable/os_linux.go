@@ -14,6 +14,3 @@ func syncFile(fd int, what Scope) error {
 	}
 	return syscall.Fsync(fd)
 }
-
-// mapWhole loads all pages of a mapping at once.
-const mapWhole = syscall.MAP_POPULATE

@@ -193,9 +193,9 @@ type unsyncedFile struct{ File }
 func (unsyncedFile) Sync(Scope) error { return nil }
 
 // Map implements Mapper if the file does.
-func (f unsyncedFile) Map(from, size int64, whole bool) ([]byte, func() error, error) {
+func (f unsyncedFile) Map(from, size int64) ([]byte, func() error, error) {
 	if m, ok := f.File.(Mapper); ok {
-		return m.Map(from, size, whole)
+		return m.Map(from, size)
 	}
 	return nil, nil, errors.ErrUnsupported
 }

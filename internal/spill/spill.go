@@ -135,7 +135,7 @@ func (b *Bytes) Map(from, size int64) ([]byte, func() error, error) {
 	if !ok || from+size > b.flushed {
 		return nil, nil, errors.ErrUnsupported
 	}
-	return m.Map(from, size, true)
+	return m.Map(from, size)
 }
 
 // Close releases the bytes. A second call does nothing.

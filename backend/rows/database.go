@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -198,9 +199,10 @@ func (d *Database) forget() {
 	d.tables, d.seen, d.stamps, d.far, d.tails, d.now, d.loaded, d.held = nil, nil, nil, false, nil, nil, nil, 0
 }
 
-// explain adds the path of the database to an error of SQLite, which does not name it.
+// explain adds the path of the database to an error that does not name it: one of SQLite, a file that ends too early, or a table without
+// a column.
 func (d *Database) explain(err error) error {
-	if litefile.IsSQLite(err) {
+	if litefile.IsSQLite(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errNoColumn) {
 		return fmt.Errorf("%s: %w", d.path, err)
 	}
 	return err

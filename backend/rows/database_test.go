@@ -286,3 +286,42 @@ func TestNoDatabase(t *testing.T) {
 		t.Error("it was made")
 	}
 }
+
+// A database that cannot be listed is reported with its path.
+func TestDamagedDatabaseIsNamed(t *testing.T) {
+	t.Parallel()
+	whole := func(t *testing.T, ddl string) []byte {
+		path := filepath.Join(t.TempDir(), "a.db")
+		db := program(t, path)
+		run(t, db, ddl)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return content
+	}
+	for name, content := range map[string][]byte{
+		"the first 100 bytes": whole(t, ddl)[:100],
+		"another column":      whole(t, `CREATE TABLE talk (x); CREATE TABLE line (x); CREATE TABLE piece (x);`),
+		"a text":              []byte("no database"),
+	} {
+		path := filepath.Join(t.TempDir(), "a.db")
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b := rows.New(rows.NewDatabase(path, description(), rows.Options{}), "", true)
+		var reported []string
+		for _, err := range b.List(t.Context(), "") {
+			reported = append(reported, fmt.Sprint(err))
+		}
+		if len(reported) != 1 || !strings.Contains(reported[0], path) {
+			t.Errorf("%s: the list reports %q; want an error with %s", name, reported, path)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -93,11 +94,14 @@ func describe(ctx context.Context, db querier, t Table) (*table, error) {
 	}
 	for name, at := range map[string]int{t.ID: d.id, t.Session: d.session, t.Message: d.message, t.Updated: d.updated} {
 		if name != "" && at < 0 {
-			return nil, fmt.Errorf("the table %s has no column %s", t.Name, name)
+			return nil, fmt.Errorf("the table %s %w %s", t.Name, errNoColumn, name)
 		}
 	}
 	return d, nil
 }
+
+// errNoColumn is part of the error for a table without a column that the description names.
+var errNoColumn = errors.New("has no column")
 
 // constant parses the default value of a column; other is set if it is not a constant.
 func constant(text string) (value any, other bool) {

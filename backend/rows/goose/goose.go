@@ -53,17 +53,14 @@ func Tables() rows.Tables {
 func Driver() backend.Driver { return rows.DatabaseDriver("goose", Tables(), claims) }
 
 // claims reports whether a path is that of a database: it is called as the program calls it, in a folder of that name below the
-// program's folder, or one that GOOSE_PATH_ROOT names.
+// program's folder, or one that GOOSE_PATH_ROOT names. There, opening it reports what is no file.
 func claims(path string) bool {
 	sessions := filepath.Dir(path)
 	if filepath.Base(path) != "sessions.db" || filepath.Base(sessions) != "sessions" {
 		return false
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		return slices.Contains([]string{"goose", "data"}, filepath.Base(filepath.Dir(sessions)))
-	}
-	return info.Mode().IsRegular()
+	return err == nil && info.Mode().IsRegular() || slices.Contains([]string{"goose", "data"}, filepath.Base(filepath.Dir(sessions)))
 }
 
 // touched records when a session was last written: lists of the program are ordered by it.

@@ -70,17 +70,14 @@ var known = []string{
 func Driver() backend.Driver { return rows.DatabaseDriver("opencode", Tables(), claims) }
 
 // claims reports whether a path is that of a database: it is called as the program calls it and is a file, or lies in the
-// program's folder.
+// program's folder. There, opening it reports what is no file.
 func claims(path string) bool {
 	name := filepath.Base(path)
 	if !strings.HasPrefix(name, "opencode") || filepath.Ext(name) != ".db" {
 		return false
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		return filepath.Base(filepath.Dir(path)) == "opencode"
-	}
-	return info.Mode().IsRegular()
+	return err == nil && info.Mode().IsRegular() || filepath.Base(filepath.Dir(path)) == "opencode"
 }
 
 // complete finds the project of a new session, and makes its row if there is none.

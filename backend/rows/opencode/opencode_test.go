@@ -13,6 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/rows"
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
 	"github.com/treeline-dev/treeline/internal/difftest"
+	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/started"
 )
 
@@ -160,5 +161,30 @@ func TestProject(t *testing.T) {
 		if err := db.QueryRow(`SELECT project_id, path FROM session WHERE id = ?`, id).Scan(&project, &at); err != nil || project != c.id || at != c.path {
 			t.Errorf("%s: project %s, path %q, %v; want %s, %q", c.directory, project, at, err, c.id, c.path)
 		}
+	}
+}
+
+// A folder in the place of the program's database is reported, and is no folder of logs.
+func TestFolderAsDatabase(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "opencode", "opencode.db")
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := opencode.Driver()
+	if !d.Claims(path) {
+		t.Fatal("it is not claimed")
+	}
+	b, err := d.Open(path, backend.OpenOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	var reported error
+	for _, err := range b.List(t.Context(), "") {
+		reported = err
+	}
+	if !errors.Is(reported, durable.ErrNotRegular) {
+		t.Errorf("the list reports %v; want %v", reported, durable.ErrNotRegular)
 	}
 }

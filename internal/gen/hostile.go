@@ -22,6 +22,7 @@ var (
 	wave = agent{".wave/projects/hostile/1efaa2c8-90b1-6d30-8000-5b7c9e1d2f3a.jsonl", `{"type":"metadata","workdir":"/hostile","createdAt":"2026-03-01T08:00:00.000Z"}` + "\n"}
 	gem  = agent{".gemini/tmp/hostile/chats/session-2026-05-01T10-00-hostile0.jsonl", `{"sessionId":"hostile","projectHash":"h","startTime":"2026-05-01T10:00:00.000Z","lastUpdated":"2026-05-01T10:00:00.000Z","kind":"main"}` + "\n"}
 	cdx  = agent{".codex/sessions/2026/05/01/rollout-2026-05-01T10-00-00-019cab00-0000-7000-8000-00000000000a.jsonl", `{"timestamp":"2026-05-01T10:00:00.000Z","type":"session_meta","payload":{"id":"019cab00-0000-7000-8000-00000000000a","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/hostile","originator":"codex_cli_rs","cli_version":"0.120.0","source":"cli","model_provider":"openai"}}` + "\n"}
+	cld  = agent{".claude/projects/-hostile/00000000-0000-4000-8000-000000000001.jsonl", ""}
 	oper = agent{".operator/sessions/a.jsonl", `{"type":"session","version":3,"id":"hostile","timestamp":1755000000.25,"cwd":"/hostile"}` + "\n"}
 )
 
@@ -123,6 +124,27 @@ var HostileLogs = []Hostile{
 		}
 		fmt.Fprintf(b, `{"type":"message","id":"e%d","parentId":"e%d","timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"toolResult","toolCallId":"c%d","toolName":"bash","content":[{"type":"text","text":"a"}]}}`+"\n",
 			n, n-1, n/2*2)
+	}},
+	// One answer, and its results from the last call to the first.
+	{Name: "results backwards", agent: omp, record: func(b *bytes.Buffer, n, count int) {
+		if n > 0 {
+			fmt.Fprintf(b, `{"type":"message","id":"e%d","parentId":"e%d","timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"toolResult","toolCallId":"c%d","toolName":"bash","content":[{"type":"text","text":"done"}]}}`+"\n",
+				n, n-1, count-n)
+			return
+		}
+		b.WriteString(`{"type":"message","id":"e0","parentId":null,"timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"assistant","content":[`)
+		for c := 1; c < count; c++ {
+			if c > 1 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(b, `{"type":"toolCall","id":"c%d","name":"bash","arguments":{}}`, c)
+		}
+		b.WriteString("]}}\n")
+	}},
+	// The program continues the path above each line with the line before it, whatever parent it names.
+	{Name: "claude gaps", agent: cld, record: func(b *bytes.Buffer, n, _ int) {
+		fmt.Fprintf(b, `{"type":"user","uuid":"u%d","parentUuid":"gone","sessionId":"00000000-0000-4000-8000-000000000001","cwd":"/hostile","version":"2.0.0","timestamp":"2026-03-02T14:00:0%d.000Z","isSidechain":false,"message":{"role":"user","content":"word"}}`+"\n",
+			n, n%5)
 	}},
 	// Each $set repeats the one message, which stands after all the updates.
 	{Name: "gemini sets", agent: gem, record: func(b *bytes.Buffer, n, count int) {

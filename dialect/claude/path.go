@@ -82,14 +82,19 @@ func (s *shape) walk(to int32) (path []int32, gaps []gap) {
 // bridges of a path together take linear time.
 type bridges struct {
 	*shape
-	on     []bool
-	byTime []int32 // entries of the main conversation that have a time
+	on []bool
+	byTime
+}
+
+// byTime is the entries of the main conversation that have a time, in the order of time and position, and their groups.
+type byTime struct {
+	list   []int32
 	groups []group
 }
 
 type group struct {
 	at       int64
-	from, to int // positions in byTime
+	from, to int // positions in the list
 	skip     int // the group to try when this one is used up
 }
 
@@ -102,7 +107,8 @@ func (b *bridges) begin(i int32) (at int64, ok bool) {
 		return 0, false
 	}
 	if b.groups == nil {
-		b.group()
+		b.byTime = b.times()
+		b.groups = slices.Clone(b.groups) // their cursors move
 	}
 	return at, true
 }
@@ -115,7 +121,7 @@ func (b *bridges) from(i int32) int32 {
 	}
 	for g := b.usable(b.until(at)); g >= 0 && at-b.groups[g].at <= most; g = b.usable(g) {
 		for gr := &b.groups[g]; gr.from < gr.to; gr.from++ {
-			if to := b.byTime[gr.from]; !b.on[to] {
+			if to := b.list[gr.from]; !b.on[to] {
 				return to
 			}
 		}
@@ -130,7 +136,7 @@ func (b *bridges) nearest(i int32) int32 {
 		return root
 	}
 	for g := b.until(at); g >= 0 && at-b.groups[g].at <= most; g-- {
-		for _, to := range b.byTime[b.groups[g].from:b.groups[g].to] {
+		for _, to := range b.list[b.groups[g].from:b.groups[g].to] {
 			if to != i {
 				return to
 			}
@@ -156,22 +162,23 @@ func (b *bridges) usable(g int) int {
 	return end
 }
 
-// group sorts the entries to which a bridge may lead by time and position.
-func (b *bridges) group() {
-	for i := range int32(len(b.marks)) {
-		if m := b.marks[i]; b.live(i) && m.flags&(isSide|isOdd) == 0 && m.at != noTime {
-			b.byTime = append(b.byTime, i)
+// groupTimes sorts the entries to which a bridge may lead by time and position.
+func (s *shape) groupTimes() (b byTime) {
+	for i := range int32(len(s.marks)) {
+		if m := s.marks[i]; s.live(i) && m.flags&(isSide|isOdd) == 0 && m.at != noTime {
+			b.list = append(b.list, i)
 		}
 	}
-	sorting.By(b.byTime, func(i, k int32) int { return cmp.Compare(b.marks[i].at, b.marks[k].at) })
-	for k, i := range b.byTime {
+	sorting.By(b.list, func(i, k int32) int { return cmp.Compare(s.marks[i].at, s.marks[k].at) })
+	for k, i := range b.list {
 		n := len(b.groups)
-		if n == 0 || b.groups[n-1].at != b.marks[i].at {
-			b.groups = append(b.groups, group{at: b.marks[i].at, from: k, to: k, skip: n - 1})
+		if n == 0 || b.groups[n-1].at != s.marks[i].at {
+			b.groups = append(b.groups, group{at: s.marks[i].at, from: k, to: k, skip: n - 1})
 			n++
 		}
 		b.groups[n-1].to++
 	}
+	return b
 }
 
 // complete inserts the pieces of answers that stand beside a path. All lines of an answer follow its last line on the
@@ -295,16 +302,14 @@ func (s *shape) strays(path []int32, at map[int32]int32, on []bool) (strays map[
 			continue
 		}
 		for _, k := range s.pieces.of(answer) {
-			calls, _ := s.ids(k)
-			for _, id := range calls {
+			for _, id := range s.ids(k).calls {
 				answers[id] = answer
 			}
 		}
 	}
 	strays, taken = map[int32][]int32{}, map[int32]bool{}
 	for _, i := range list {
-		_, results := s.ids(i)
-		for _, id := range results {
+		for _, id := range s.ids(i).results {
 			answer, ok := answers[id]
 			if p := s.parent[i]; ok && i > s.pieces.of(answer)[0] && (p < 0 || s.marks[p].message != answer) {
 				strays[answer] = append(strays[answer], i)
@@ -316,15 +321,26 @@ func (s *shape) strays(path []int32, at map[int32]int32, on []bool) (strays map[
 	return strays, taken
 }
 
-// ids returns the calls and the results of an entry, by call id; none if it cannot be read, which reading its message reports.
-func (s *shape) ids(i int32) (calls, results []string) {
+// callIDs are the calls and the results of an entry, by call id.
+type callIDs struct{ calls, results []string }
+
+// ids returns the calls and the results of an entry; none if it cannot be read, which reading its message reports. It reads each entry
+// once, because the same results are beside very many paths.
+func (s *shape) ids(i int32) callIDs {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, known := s.called[i]
+	if known {
+		return found
+	}
 	e := s.t.At(int(i))
 	raw, err := e.Raw()
 	if err != nil {
-		return nil, nil
+		return found
 	}
 	if t := request.Read(e, raw); t != nil {
-		return t.IDs()
+		found.calls, found.results = t.IDs()
 	}
-	return nil, nil
+	s.called[i] = found
+	return found
 }

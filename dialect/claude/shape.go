@@ -36,6 +36,10 @@ type shape struct {
 	skipped     bool            // entries before the last compaction were left out
 	unskipped   func() *shape   // the shape with skipped unset, made once: each compaction before the last one has its own path
 	rehung      []int32         // entries whose parent was left out and is now the last kept message
+	times       func() byTime   // made once: a session may have as many paths as entries
+
+	mu     sync.Mutex
+	called map[int32]callIDs // see ids
 }
 
 // skipsFrom is the file size from which the program does not load what stands before the last compaction.
@@ -45,6 +49,7 @@ const skipsFrom = 5 << 20
 func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	n := t.Len()
 	s := &shape{r: r, t: t, marks: r.marks[:n:n], dead: make([]bool, n), parent: make([]int32, n), anchor: -1, past: map[int32]int32{}}
+	s.times, s.called = sync.OnceValue(s.groupTimes), map[int32]callIDs{}
 	s.again = slices.ContainsFunc(t.Problems(), func(p session.Problem) bool { return p.Kind == session.ProblemDuplicate })
 	unnamed := map[flags]bool{}
 	for i := n - 1; i >= 0; i-- {

@@ -281,25 +281,17 @@ func (o *output) writeDiff(d fileView) *output {
 			}
 			o.raw(`</tr>`)
 		}
-		o.raw(`</table>`)
-		if d.More != 0 {
-			o.raw(`<p class="whole">`).text(wire.Count(d.More, "more line", "more lines"))
-			if d8 := d.Whole; d8 != "" {
-				o.raw(` · <a href="`).link(d8).raw(`">`)
-				if d.Edits != 0 {
-					o.raw(`show this file`)
-				} else {
-					o.raw(`show the raw entry`)
-				}
-				o.raw(`</a>`)
-			}
-			o.raw(`</p>`)
+		o.raw(`</table></div>`)
+	}
+	if d.More != 0 {
+		o.raw(`<p class="whole">`)
+		if len(d.Lines) != 0 {
+			o.text(wire.Count(d.More, "more line", "more lines"))
+		} else {
+			o.text(wire.Count(d.More, "line", "lines"))
 		}
-		o.raw(`</div>`)
-	} else if d.More != 0 {
-		o.raw(`<p class="whole">`).text(wire.Count(d.More, "line", "lines"))
-		if d9 := d.Whole; d9 != "" {
-			o.raw(` · <a href="`).link(d9).raw(`">`)
+		if d8 := d.Whole; d8 != "" {
+			o.raw(` · <a href="`).link(d8).raw(`">`)
 			if d.Edits != 0 {
 				o.raw(`show this file`)
 			} else {
@@ -433,7 +425,7 @@ func (o *output) writeTool(d *toolView) *output {
 	{
 		d2 := d.Sums()
 		if d2.Added != 0 || d2.Removed != 0 {
-			o.raw(`<span class="plus">+`).number(int64(d2.Added)).raw(`</span> <span class="minus">−`).number(int64(d2.Removed)).raw(`</span> `)
+			o.raw(`<span class="plus">+`).text(wire.Number(int64(d2.Added))).raw(`</span> <span class="minus">−`).text(wire.Number(int64(d2.Removed))).raw(`</span> `)
 		}
 	}
 	o.text(d.Outcome()).raw(`</span></summary>`)

@@ -317,7 +317,7 @@ func TestManyChanges(t *testing.T) {
 		}
 		return text
 	}
-	want(t, show(p), "300 files changed", "+120000", "line 3 of 0", "396 more lines", "file=src%2Ff0.go&amp;mode=changes\">show this file</a>", "and 398 more",
+	want(t, show(p), "300 files changed", "+120,000", "line 3 of 0", "</table></div><p class=\"whole\">396 more lines", "file=src%2Ff0.go&amp;mode=changes\">show this file</a>", "and 398 more",
 		"file=src%2Ff199.go", "100 more files are not shown")
 	p.Files, p.File = p.Files[7:8], "src/f7.go"
 	want(t, show(p), "1 file changed", "All files</a>", "line 250 of 7", "e7-150")

@@ -14,8 +14,8 @@ func (o *output) writeChanges(d view) *output {
 	if d1 := d.Page.(*sessionView); d1 != nil {
 		d2 := d1.FileViews()
 		if len(d2) != 0 {
-			o.raw(`<p class="foot">`).text(wire.Count(len(d1.Files), "file", "files")).raw(` changed, <span class="plus">+`).number(int64(d1.Changed().Added)).raw(`</span> <span class="minus">−`).number(int64(d1.Changed().Removed))
-			o.raw(`</span> on this branch, according to the agent's tool calls.`)
+			o.raw(`<p class="foot">`).text(wire.Count(len(d1.Files), "file", "files")).raw(` changed, <span class="plus">+`).text(wire.Number(int64(d1.Changed().Added))).raw(`</span> <span class="minus">−`)
+			o.text(wire.Number(int64(d1.Changed().Removed))).raw(`</span> on this branch, according to the agent's tool calls.`)
 			if d3 := d1.AllFiles(); d3 != "" {
 				o.raw(` <a href="`).link(d3).raw(`">All files</a>`)
 			}
@@ -32,8 +32,8 @@ func (o *output) writeChanges(d view) *output {
 				if d6.Deleted {
 					o.raw(`deleted · `)
 				}
-				o.raw(`<span class="plus">+`).number(int64(d6.Added)).raw(`</span> <span class="minus">−`).number(int64(d6.Removed)).raw(`</span></span></summary>`).writeDiff(d6).raw(`<p class="whole">`).text(wire.Count(d6.Edits, "edit", "edits"))
-				o.raw(`:`)
+				o.raw(`<span class="plus">+`).text(wire.Number(int64(d6.Added))).raw(`</span> <span class="minus">−`).text(wire.Number(int64(d6.Removed))).raw(`</span></span></summary>`).writeDiff(d6).raw(`<p class="whole">`)
+				o.text(wire.Count(d6.Edits, "edit", "edits")).raw(`:`)
 				for d9, d10 := range d6.Links {
 					o.raw(` <a href="`).link(d10).raw(`">`).number(int64(next(d9))).raw(`</a>`)
 				}

@@ -41,6 +41,9 @@ func TestBrowserNarrow(t *testing.T) {
 		tab.Press("/cents")
 		tab.Wait(`document.querySelector(".found:not([hidden]) a")`)
 		noWider(t, tab, at("hits"))
+		if got := tab.Eval(`(e => e.scrollWidth - e.clientWidth)(document.querySelector(".found"))`); got != "0" {
+			t.Errorf("%s pixels too wide", at("the list of hits is "+got))
+		}
 
 		tab.Open(empty)
 		noWider(t, tab, at("no entries"))
@@ -91,7 +94,7 @@ func TestBrowserFollows(t *testing.T) {
 	}
 }
 
-// TestBrowserMore: the keys lead to the links to earlier and later entries, and the focus stays on such a link.
+// TestBrowserMore: the keys lead to the last entry and to the links to earlier and later entries, and the focus stays on such a link.
 func TestBrowserMore(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -102,6 +105,9 @@ func TestBrowserMore(t *testing.T) {
 	}
 	_, page, _ := lone(t, log)
 	tab := b.Tab(t, browser.Look{})
+	tab.Open(page)
+	tab.Press("Gk")
+	tab.Wait(`document.querySelector("#m298.now")`)
 	for _, way := range []struct{ key, attribute string }{{"j", "after"}, {"k", "before"}} {
 		tab.Open(page + "?at=m150")
 		link := fmt.Sprintf(`document.querySelector("[data-more=%s]")`, way.attribute)
@@ -114,4 +120,17 @@ func TestBrowserMore(t *testing.T) {
 		tab.Wait(`document.querySelectorAll("[data-block]").length > ` + n)
 		tab.Wait("document.activeElement == " + link)
 	}
+}
+
+// TestBrowserRaw: j and k lead from a raw entry to the next and the previous one.
+func TestBrowserRaw(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	_, page, _ := lone(t, head(beds)+said("b1", "", "user", "Where do the tomatoes go?")+said("b2", "b1", "assistant", "Beside the basil."))
+	tab := b.Tab(t, browser.Look{})
+	tab.Open(page + "/raw/b1")
+	tab.Press("j")
+	tab.Wait(`location.pathname.endsWith("/raw/b2") && document.readyState == "complete"`)
+	tab.Press("k")
+	tab.Wait(`location.pathname.endsWith("/raw/b1")`)
 }

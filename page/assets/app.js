@@ -74,6 +74,7 @@ const light = (id) => {
   if (at < 0 || at > height - 60) rail.scrollTop += at - height / 2;
 };
 let current = null;
+const toEnd = () => scrollTo({ top: document.body.scrollHeight });
 const select = (e) => {
   current?.classList.remove("now");
   current = e;
@@ -235,7 +236,6 @@ const live = () => {
   if (!main) return;
   const fragment = main.dataset.fragment, bar = $("[data-follow]"), follow = $("[data-do=follow]"), newest = $("[data-do=newest]");
   let following = false, fresh = 0, timer, busy = false, depth = 0;
-  const toEnd = () => scrollTo({ top: document.body.scrollHeight });
   const count = (n) => {
     fresh = n;
     if (!newest) return;
@@ -417,15 +417,19 @@ const branches = () => {
 
 // Actions: name, keys, function. Every element with data-does is one.
 const actions = () => {
-  const list = [
+  const list = $("main :is([data-block], [data-session])") ? [
     ["Next message or row", "j", () => move(1)],
     ["Previous message or row", "k", () => move(-1)],
     ["Next prompt", "J", () => move(1, "[data-prompt]")],
     ["Previous prompt", "K", () => move(-1, "[data-prompt]")],
     ["Fold or unfold", "e", foldHere],
     ["Fold or unfold all", "E", () => fold($$(foldable))],
-    ["Go to the end", "G", () => scrollTo({ top: document.body.scrollHeight })],
-  ];
+  ] : [];
+  list.push(["Go to the end", "G", () => {
+    const last = blocks().at(-1);
+    if (last) select(last);
+    toEnd();
+  }]);
   if (listed().length) list.push(["Next session in the list", "]", () => session(1)], ["Previous session in the list", "[", () => session(-1)]);
   const input = $("form.search input");
   if (input) list.unshift(["Search", "/", () => input.select()]);

@@ -38,9 +38,10 @@ func (o *output) writeMenu(d menu) *output {
 }
 
 func (o *output) writeTop(d view) *output {
-	o.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" content=\"no-referrer\">\n")
+	o.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
 	if d.Export {
-		o.raw(`<meta http-equiv="Content-Security-Policy" content="`).text(d.Policy()).raw("\">\n<style>").raw(string(d.Style())).raw("</style>\n<script>").raw(string(d.Script())).raw("</script>\n<link rel=\"icon\" href=\"data:,\">\n")
+		o.raw("<meta name=\"referrer\" content=\"no-referrer\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"").text(d.Policy()).raw("\">\n<style>").raw(string(d.Style())).raw("</style>\n<script>").raw(string(d.Script()))
+		o.raw("</script>\n<link rel=\"icon\" href=\"data:,\">\n")
 	} else {
 		o.raw(`<link rel="stylesheet" href="`).link(d.Asset("style.css")).raw("\">\n<link rel=\"icon\" href=\"").link(d.Asset("icon.svg")).raw("\">\n<script src=\"").link(d.Asset("app.js")).raw("\"></script>\n")
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/internal/browser"
+	"github.com/treeline-dev/treeline/server"
 )
 
 // noWider fails if the page is wider than its window.
@@ -133,4 +134,26 @@ func TestBrowserRaw(t *testing.T) {
 	tab.Wait(`location.pathname.endsWith("/raw/b2") && document.readyState == "complete"`)
 	tab.Press("k")
 	tab.Wait(`location.pathname.endsWith("/raw/b1")`)
+}
+
+// TestBrowserSignsIn: the forms work in a browser: a wrong token is told, the right one opens the page that was asked for, and signing out
+// closes it.
+func TestBrowserSignsIn(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	m := newMachine(t)
+	m.must(m.Close())
+	m.start(func(o *server.Options) { o.Token = "secret" })
+	url := m.listen()
+	tab := b.Tab(t, browser.Look{})
+	tab.Open(url + "/usage")
+	tab.Wait(`document.activeElement.matches("[type=password]")`)
+	tab.Press("wrong\r")
+	tab.Wait(`document.body.innerText.includes("Not accepted") && document.activeElement.matches("[type=password]")`)
+	tab.Press("secret\r")
+	tab.Wait(`location.pathname == "/usage" && document.querySelector("h1")?.innerText == "Usage"`)
+	tab.Click(`form[action$="logout"] button`)
+	tab.Wait(`document.querySelector("[type=password]")`)
+	tab.Open(url + "/usage")
+	tab.Wait(`document.querySelector("[type=password]")`)
 }

@@ -247,7 +247,7 @@ func TestHeaders(t *testing.T) {
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 				"form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
 			"Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
 		} {
 			if h.Get(name) != want {

@@ -52,7 +52,9 @@ func (s *Site) Error(w io.Writer, p ErrorPage) error {
 
 // Login writes the form that asks for the token.
 func (s *Site) Login(w io.Writer, p LoginPage) error {
-	return s.write(w, "login.html", view{Title: "Sign in", Page: p})
+	out := *s
+	out.SignOut = false
+	return out.write(w, "login.html", view{Title: "Sign in", Page: p})
 }
 
 // Raw writes one entry. The server itself answers the form "download", with the bytes of the record.

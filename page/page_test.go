@@ -416,10 +416,20 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// TestSignOut: the button is on every page of a server with a token but the one for signing in.
+func TestSignOut(t *testing.T) {
+	s := site()
+	s.SignOut = true
+	want(t, html(t, allPages(s)["runs"]), "Sign out")
+	if strings.Contains(html(t, allPages(s)["login"]), "Sign out") {
+		t.Error("one can sign out before signing in")
+	}
+}
+
 func TestUsage(t *testing.T) {
 	got := html(t, allPages(site())["usage"])
 	want(t, got, "30 days", `href="/usage?measure=tokens&amp;since=30d"`, `href="/usage.csv?since=30d"`, "$212.40", "61.8M", "312", "84 %",
-		"Cost per day", "20 Oct", `data-agent="claude"`, "By agent", "By model", "(not recorded)", "By project", "~/gateway", "By day", "2026-11-16")
+		"Cost per day", "<title>21 Oct: $5.70 · claude $4.20 · codex $0.30 · omp $1.20</title>", `data-agent="claude"`, "By agent", "By model", "(not recorded)", "By project", "~/gateway", "By day", "2026-11-16")
 	if n := strings.Count(got, `class="day"`); n != 28 {
 		t.Errorf("%d bars", n) // including days without usage
 	}

@@ -31,6 +31,9 @@ func TestBrowserNarrow(t *testing.T) {
 		at := func(what string) string { return fmt.Sprintf("%d pixels, %s", width, what) }
 		tab := b.Tab(t, browser.Look{Width: width, Height: 800, Phone: width < 600})
 		tab.Open(demo.url)
+		if got := tab.Eval(`[...document.querySelectorAll(".filters .menu")].every((e) => e.clientWidth >= e.firstElementChild.offsetWidth)`); got != "true" {
+			t.Error(at("the filters overlap"))
+		}
 		tab.Eval(`window.turns = 0, document.addEventListener("toggle", () => turns++, true)`)
 		for i := range 5 {
 			tab.Eval(fmt.Sprintf(`window.turns = 0, document.querySelectorAll(".filters .menu")[%d].open = true`, i))

@@ -157,8 +157,8 @@ func (c Chart) SVG() template.HTML {
 	for i, d := range c.bars {
 		x := left + (float64(i)+0.5)*pitch - width/2
 		day := readable(d.day)
-		fmt.Fprintf(&b, `<g class="day"><title>%s: %s</title><rect class="hover" x="%.1f" y="%d" width="%.1f" height="%.1f"/>`,
-			day, template.HTMLEscapeString(c.measure.show(d.sum)), x, top, width, plot)
+		fmt.Fprintf(&b, `<g class="day"><title>%s: %s%s</title><rect class="hover" x="%.1f" y="%d" width="%.1f" height="%.1f"/>`,
+			day, template.HTMLEscapeString(c.measure.show(d.sum)), template.HTMLEscapeString(c.parts(d)), x, top, width, plot)
 		base := 0.0
 		for j, v := range d.parts {
 			if v <= 0 {
@@ -179,6 +179,20 @@ func (c Chart) SVG() template.HTML {
 	}
 	b.WriteString("</svg>")
 	return template.HTML(b.String())
+}
+
+// parts lists the series of a bar, some of which may have the same colour; "" if there is only one part.
+func (c Chart) parts(d bar) string {
+	var words []string
+	for j, v := range d.parts {
+		if v > 0 && j < len(c.series) {
+			words = append(words, c.series[j].Name+" "+c.measure.show(v))
+		}
+	}
+	if len(words) == 0 || len(d.parts) == 1 {
+		return ""
+	}
+	return " · " + strings.Join(words, " · ")
 }
 
 // readable formats a day that bars made.

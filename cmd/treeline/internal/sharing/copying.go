@@ -34,7 +34,7 @@ func (f *copyFlags) add(a *cli.App, cmd *cobra.Command, verb string) {
 	cmd.Flags().StringArrayVar(&f.sources, "source", nil, verb+" only the logs of the agent or source `NAME`; can be repeated")
 	cmd.Flags().StringVar(&f.since, "since", "", verb+" only logs that changed since `WHEN`: a date (2026-11-01), a time (RFC 3339) or how long ago (7d, 12h)")
 	cmd.Flags().StringArrayVar(&f.projects, "project", nil, verb+" only sessions of the directory `GLOB` and those below it, as in '/work/*/api'; can be repeated")
-	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be done, and do nothing")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be done, and do none of it")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "list every log that is copied")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "copy `N` logs at once")
 }

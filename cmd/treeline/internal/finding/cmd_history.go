@@ -44,7 +44,7 @@ type historyFlags struct {
 func History(a *cli.App) *cobra.Command {
 	var f historyFlags
 	cmd := &cobra.Command{
-		Use:        "history [word…]",
+		Use:        "history [<word>…]",
 		SuggestFor: []string{"prompts"},
 		Short:      "Search your prompts",
 		Long: "Search your prompts, newest first. Each word must be the beginning of a word in the prompt. Without words, list the\n" +

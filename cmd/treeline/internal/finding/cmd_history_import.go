@@ -42,6 +42,9 @@ func historyAddCommand(a *cli.App) *cobra.Command {
 				}
 				text = string(b)
 			}
+			if !stdin && strings.TrimSpace(text) == "" {
+				return cli.Misused("<text> is empty")
+			}
 			if len(text) > longestAdded {
 				return fmt.Errorf("the prompt is longer than %s", wire.Size(longestAdded))
 			}

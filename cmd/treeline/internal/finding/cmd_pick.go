@@ -19,13 +19,13 @@ import (
 func Pick(a *cli.App, show func(context.Context, *cli.App, tui.Options) (tui.Result, error)) *cobra.Command {
 	var path, entry bool
 	cmd := &cobra.Command{
-		Use:        "pick [WORDS]",
+		Use:        "pick [<word>…]",
 		SuggestFor: []string{"choose", "select", "fzf"},
 		Short:      "Choose a session for a script",
 		Long: "Show the sessions of all agents on the terminal, with a filter, and print the one you choose: its id, with --path its\n" +
 			"file, or with --entry session#entry, after you choose an entry too. The terminal is used even if the output goes to a\n" +
 			"program. The exit code is 1 if nothing was chosen.\n\n" +
-			"WORDS is the initial filter: words of the title, project or agent, or agent:, project:, model:, since:, until: and\n" +
+			"The words are the initial filter: words of the title, project or agent, or agent:, project:, model:, since:, until: and\n" +
 			"has: with a value.",
 		Example: "  omp --resume \"$(treeline pick --path)\"\n  treeline show \"$(treeline pick agent:claude since:7d)\"\n  treeline fork \"$(treeline pick --entry)\"",
 		Args:    cobra.ArbitraryArgs,

@@ -31,7 +31,7 @@ type searchFlags struct {
 func Search(a *cli.App) *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
-		Use:        "search QUERY",
+		Use:        "search <query>",
 		SuggestFor: []string{"grep", "find", "rg", "query"},
 		Short:      "Find entries in all sessions",
 		Long: "Search messages, thinking, tool calls and results of all agents, and labels, titles, summaries and run logs, newest\n" +
@@ -47,7 +47,7 @@ func Search(a *cli.App) *cobra.Command {
 			"The exit code is 0 if something was found, 1 if nothing was, 2 for an invalid query.",
 		Example: "  treeline search 'race condition'\n  treeline search '\"connection reset\" -retry' --in tool --since 7d\n" +
 			"  treeline search 'parse*' --in user,assistant --source omp\n  treeline search --regexp 'TODO\\(\\w+\\)' --limit 100 --json",
-		Args: cli.Args("QUERY…"), // all arguments together
+		Args: cli.Args("<query>…"), // all arguments together
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return search(a, cmd, strings.Join(args, " "), &f)
 		},

@@ -17,13 +17,13 @@ func Label(a *cli.App) *cobra.Command {
 		clear bool
 	)
 	cmd := &cobra.Command{
-		Use:        "label <session> <entry> [LABEL]",
+		Use:        "label <session> <entry> [<label>]",
 		SuggestFor: []string{"tag", "mark"},
 		Short:      "Label an entry",
 		Long:       "Set the label of an entry, or remove it with --clear. Without either, print the label and write nothing." + cli.SessionHelp + pairHelp,
 		Example:    "  treeline label @last 446c3b98 decision\n  treeline label @last 446c3b98 --clear",
 		Args: func(cmd *cobra.Command, given []string) error {
-			return cli.Args("<session>", "<entry>", "[LABEL]")(cmd, entryArgs(given))
+			return cli.Args("<session>", "<entry>", "[<label>]")(cmd, entryArgs(given))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = entryArgs(args)
@@ -36,7 +36,7 @@ func Label(a *cli.App) *cobra.Command {
 				return printLabel(cmd.Context(), a, args[0], args[1])
 			}
 			label := strings.Join(args[2:], "")
-			if err := cli.CheckText("LABEL", label); err != nil {
+			if err := cli.CheckText("<label>", label); err != nil {
 				return err
 			}
 			return changing(cmd.Context(), a, args[0], &f, func(s *store.Session) error {

@@ -11,14 +11,14 @@ import (
 func Rename(a *cli.App) *cobra.Command {
 	f := cli.WriteFlags{Rewrites: true}
 	cmd := &cobra.Command{
-		Use:        "rename <session> TITLE",
+		Use:        "rename <session> <title>",
 		SuggestFor: []string{"title", "name"},
 		Short:      "Change the title of a session",
 		Long:       "Change the title of a session, in its header or with an entry, as its agent does. An empty title removes it." + cli.SessionHelp,
 		Example:    "  treeline rename @last 'Prices are off by a cent'",
-		Args:       cli.Args("<session>", "TITLE"),
+		Args:       cli.Args("<session>", "<title>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckText("TITLE", args[1]); err != nil {
+			if err := cli.CheckText("<title>", args[1]); err != nil {
 				return err
 			}
 			return changing(cmd.Context(), a, args[0], &f, func(s *store.Session) error {

@@ -81,6 +81,14 @@ func (c *Console) Interactive() bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// Awaits says that a command reads its standard input, if that is a terminal: there, a command that waits looks like one that hangs. what is
+// a clause, as in "records are read".
+func (c *Console) Awaits(what string) {
+	if c.Interactive() {
+		c.Notice(what + " from this terminal, up to Ctrl-D")
+	}
+}
+
 // Ask asks a question. Any answer but y and yes means no.
 func (c *Console) Ask(question string) bool {
 	fmt.Fprintf(c.Stderr, "%s [y/N] ", question)

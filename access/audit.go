@@ -84,9 +84,11 @@ type Journal struct {
 	used  map[string]time.Time
 	told  map[string]time.Time // uses that were written
 
-	wake chan struct{}
-	stop chan struct{}
-	done chan struct{}
+	wake   chan struct{}
+	stop   chan struct{}
+	done   chan struct{}
+	ctx    context.Context // of writes; ends some time after stop
+	cancel context.CancelFunc
 }
 
 // note says when a record was first added, and how often.
@@ -101,6 +103,7 @@ func NewJournal(book Book, problem func(error)) *Journal {
 		book: book, problem: problem, notes: map[Record]note{}, used: map[string]time.Time{}, told: map[string]time.Time{},
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
+	j.ctx, j.cancel = context.WithCancel(context.Background())
 	go j.run()
 	return j
 }
@@ -160,7 +163,7 @@ func (j *Journal) run() {
 			return
 		case <-time.After(journalTime):
 		}
-		if err := j.flush(context.Background()); err != nil {
+		if err := j.flush(j.ctx); err != nil {
 			j.problem(err)
 			select {
 			case <-j.stop:
@@ -207,9 +210,11 @@ func (j *Journal) flush(ctx context.Context) error {
 // Close writes what is waiting, for at most a few seconds. Nothing may be added after it.
 func (j *Journal) Close() error {
 	close(j.stop)
-	<-j.done
 	ctx, cancel := context.WithTimeout(context.Background(), 5*journalTime)
 	defer cancel()
+	defer context.AfterFunc(ctx, j.cancel)()
+	<-j.done
+	j.cancel()
 	return j.flush(ctx)
 }
 

@@ -182,7 +182,7 @@ type Selection struct {
 	// IDs must contain the session's id, Names the log's name in the archive, Files the last part of that name. Parents must contain the
 	// parent that the session names, or its last part if that is a path; see LastPart.
 	IDs, Names, Files, Parents []string
-	// Prefixes must contain a prefix of the session's id, Origins the session that it was converted from.
+	// Prefixes must contain a prefix of the session's id, Origins the session that it was converted from. There are at most MostPrefixes.
 	Prefixes, Origins []string
 	// Repeated: only sessions that share their id with another one are wanted; the answer may also have others.
 	Repeated bool
@@ -204,6 +204,9 @@ type Selection struct {
 	// Limit is how many logs are wanted.
 	Limit int
 }
+
+// MostPrefixes is the largest number of Selection.Prefixes, since each is a condition of its own.
+const MostPrefixes = 100
 
 // LikeID returns the beginning of an id by which similar ones are found: eight characters.
 func LikeID(id string) string {

@@ -150,6 +150,8 @@ func (c *Call) asked(x index.Shared, needs bool) (sel index.Selection, q *query.
 		err = errors.New("a query is missing")
 	case sel.Below != "" && backend.CheckName(sel.Below) != nil:
 		err = errors.New("it is below no folder")
+	case len(sel.Prefixes) > index.MostPrefixes:
+		err = fmt.Errorf("there are more than %d prefixes", index.MostPrefixes)
 	case sel.After != nil && !sel.After.Fits(sel.Order):
 		err = errors.New("no page ends there")
 	case strings.Contains(strings.Join(append(sel.Dialects[:len(sel.Dialects):len(sel.Dialects)], sel.Sources...), ""), "\x00"):

@@ -75,6 +75,7 @@ func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend
 			return backend.Log{}, context.Cause(ctx)
 		}
 	case <-b.ctx.Done():
+		b.queue.drop(op) // what is being sent may still be carried out
 	}
 	select {
 	case <-op.done:

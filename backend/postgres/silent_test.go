@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -101,5 +103,66 @@ func TestCloseInSilence(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A mutation that waits in the queue when its view is closed is not carried out later.
+func TestClosedInQueue(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Shared(t).Database(t, "queued") + "&pool_max_conns=2"
+	d := Driver(Options{})
+	open := func() *Backend {
+		b, err := d.Open(url, backend.OpenOptions{Below: "machine/omp"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { b.Close() })
+		return b.(*Backend)
+	}
+	first, second := open(), open()
+	held, err := first.Create(t.Context(), "held.jsonl", []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := first.Create(t.Context(), "other.jsonl", []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), url[:len(url)-len("&pool_max_conns=2")])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), "begin; select from treeline.log where name like '%/held.jsonl' for update"); err != nil {
+		t.Fatal(err)
+	}
+	ended, queued := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := first.Append(context.Background(), held, []byte("1")); ended <- err }()
+	waiting := func(senders, n int) {
+		for there := false; !there; {
+			first.queue.mu.Lock()
+			there = first.queue.senders == senders && len(first.queue.waiting) == n
+			first.queue.mu.Unlock()
+			runtime.Gosched()
+		}
+	}
+	waiting(1, 0)
+	go func() { _, err := second.Append(context.Background(), other, []byte("2")); queued <- err }()
+	waiting(1, 1)
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-queued; !errors.Is(err, backend.ErrClosed) {
+		t.Errorf("%v, want %v", err, backend.ErrClosed)
+	}
+	if _, err := conn.Exec(t.Context(), "commit"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	waiting(0, 0)
+	if now, err := first.Stat(t.Context(), "other.jsonl"); err != nil || now.Size != other.Size {
+		t.Errorf("%+v, %v; want %+v", now, err, other)
 	}
 }

@@ -84,14 +84,18 @@ func (s *Store) profiled(d dialect.Dialect, opt CreateOptions) (string, error) {
 	return s.ProfileDir(d, opt.Profile)
 }
 
-// entitle names a new session by an entry, if its agent does so. It closes the session if that fails.
+// entitle names a new session by an entry, or in the agent's list of names, if its agent does so. If that fails, the session is removed; it
+// stays if how its log ends is unknown.
 func (s *Session) entitle(ctx context.Context, n dialect.NewSession) (*Session, error) {
 	_, registers := s.dialect.(dialect.Registrar)
 	if n.Title == "" || !s.w.d.Habits().RenameByEntry && !registers {
 		return s, nil
 	}
 	if err := s.Rename(ctx, n.Title); err != nil {
-		return nil, cmp.Or(err, s.Close())
+		if s.Delete(context.WithoutCancel(ctx)) != nil {
+			_ = s.Close() // the error is the one of the name
+		}
+		return nil, err
 	}
 	return s, nil
 }

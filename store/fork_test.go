@@ -208,3 +208,32 @@ func TestForkNote(t *testing.T) {
 		t.Errorf("deleted: %+v, %v", noted, err)
 	}
 }
+
+// A copy, or a new session, that cannot get its name is not left behind.
+func TestUnnamedCopy(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const name = ".codex/sessions/2026/02/16/rollout-2026-02-16T10-00-00-019c65e4-84e8-7002-8000-000300000004.jsonl"
+	path := d.Put(name, `{"timestamp":"2026-02-16T10:00:00.000Z","type":"session_meta","payload":{"id":"019c65e4-84e8-7002-8000-000300000004","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/p"}}`+"\n"+
+		`{"timestamp":"2026-02-16T10:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}}`+"\n")
+	codex, err := d.Dialect("codex")
+	d.Must(err)
+	d.Must(os.MkdirAll(d.At(".codex/session_index.jsonl/x"), 0o700)) // names are kept in this file
+	files := func() (list []string) {
+		d.Must(filepath.WalkDir(d.At(".codex"), func(path string, _ os.DirEntry, err error) error {
+			list = append(list, path)
+			return err
+		}))
+		return list
+	}
+	before := files()
+	if _, err := d.Store.ForkFrom(t.Context(), path, d.fill(store.CreateOptions{Title: "a name", CWD: d.CWD})); err == nil {
+		t.Error("a fork without its name, want an error")
+	}
+	if _, err := d.Store.Create(t.Context(), d.fill(store.CreateOptions{Title: "a name", CWD: d.CWD, Dialect: codex})); err == nil {
+		t.Error("a session without its name, want an error")
+	}
+	if after := files(); !slices.Equal(before, after) {
+		t.Errorf("files %q, want %q", after, before)
+	}
+}

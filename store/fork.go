@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
@@ -127,11 +128,16 @@ func (s *Session) copyOf(ctx context.Context, n dialect.NewSession, dir string, 
 	}
 	next := s.store.waiting(h, d, logtree.Born(n), records, opt)
 	// Before the records: no record ever names a missing blob.
-	err := s.named(s.carry(ctx, next, records))
-	if err == nil {
+	files, err := s.carry(ctx, next, records)
+	if err = s.named(err); err == nil {
 		err = next.create(ctx)
 	}
 	if err != nil {
+		ctx = context.WithoutCancel(ctx)
+		// If the log may exist after all, its files stay.
+		if _, there := next.at.Backend.Stat(ctx, next.at.Name); len(files.Logs) > 0 && errors.Is(there, backend.ErrNotExist) {
+			err = errors.Join(err, files.Remove(ctx))
+		}
 		return nil, cmp.Or(err, next.letGo())
 	}
 	return next, nil

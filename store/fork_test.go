@@ -209,6 +209,46 @@ func TestForkNote(t *testing.T) {
 	}
 }
 
+// fullOfLogs fails to create logs of lines, but other files.
+type fullOfLogs struct{ backend.Backend }
+
+func (b fullOfLogs) Create(ctx context.Context, name string, records ...[]byte) (backend.Log, error) {
+	if backend.IsText(name) {
+		return backend.Log{}, errFull
+	}
+	return b.Backend.Create(ctx, name, records...)
+}
+
+// The files that were copied to the folder of a copy are removed if the copy cannot be written.
+func TestForkFiles(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const id = "c1a0de00-0000-4000-8000-000000000001"
+	folder := d.At(".claude/projects/-p/" + id)
+	content := `"<persisted-output>\nOutput too large (9KB). Full output saved to: ` + filepath.ToSlash(folder) + `/tool-results/b1.txt\n\nPreview (first 2KB):\none\n...\n</persisted-output>"`
+	path := d.Put(".claude/projects/-p/"+id+".jsonl", `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"`+id+`","cwd":"/p","timestamp":"2026-02-16T10:00:00.000Z",`+
+		`"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":`+content+`}]}}`+"\n")
+	d.Put(".claude/projects/-p/"+id+"/tool-results/b1.txt", "one\ntwo\n")
+	outputs := func() int {
+		list, err := filepath.Glob(d.At(".claude/projects/*/*/tool-results/*"))
+		d.Must(err)
+		return len(list)
+	}
+	broken := d.wrapping(func(b backend.Backend) backend.Backend { return fullOfLogs{b} })
+	if _, err := broken.ForkFrom(t.Context(), path, d.fill(store.CreateOptions{Dir: filepath.Dir(path)})); !errors.Is(err, errFull) {
+		t.Errorf("%v, want %v", err, errFull)
+	}
+	if n := outputs(); n != 1 {
+		t.Errorf("%d files after a fork that failed, want 1", n)
+	}
+	copied, err := d.Store.ForkFrom(t.Context(), path, d.fill(store.CreateOptions{Dir: filepath.Dir(path)}))
+	d.Must(err)
+	d.Must(copied.Close())
+	if n := outputs(); n != 2 {
+		t.Errorf("%d files after a fork, want 2", n)
+	}
+}
+
 // A copy, or a new session, that cannot get its name is not left behind.
 func TestUnnamedCopy(t *testing.T) {
 	t.Parallel()

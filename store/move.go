@@ -214,35 +214,40 @@ func (s *Session) carryBlobs(ctx context.Context, to *Session, records [][]byte)
 
 // carryFiles copies the files of the session's folder that records name to the folder of a copy. Logs of
 // sub-agents stay: they belong to the session that began them. A file that is missing here is missing there too, and is
-// reported when it is read.
-func (s *Session) carryFiles(ctx context.Context, copied *Session, records [][]byte) (err error) {
+// reported when it is read. made are the copied files.
+func (s *Session) carryFiles(ctx context.Context, copied *Session, records [][]byte) (made place.SideFiles, err error) {
 	d, cuts := s.dialect.(dialect.Overflower)
 	if !cuts || place.SideFolder(s.dialect, s.at).Folder == "" {
-		return nil
+		return made, nil
 	}
-	to, shelf := place.SideFolder(s.dialect, copied.at), s.shelf()
+	made = place.SideFolder(s.dialect, copied.at)
+	shelf := s.shelf()
 	for _, r := range records {
 		d.Whole(r, func(name string) ([]byte, error) {
 			content, readErr := shelf.Beside(ctx, name)
 			if readErr != nil || err != nil {
 				return nil, errors.Join(readErr, err)
 			}
-			if _, err = backend.Restore(ctx, to.Backend, to.Prefix+name, content); errors.Is(err, backend.ErrExist) {
+			var at backend.Log
+			if at, err = backend.Restore(ctx, made.Backend, made.Prefix+name, content); err == nil {
+				made.Logs = append(made.Logs, at)
+			} else if errors.Is(err, backend.ErrExist) {
 				err = nil // two records name the same file
 			}
 			return content, err
 		})
 	}
-	return err
+	return made, err
 }
 
 // carry copies what records refer to outside of the log to where a copy of the session looks for it. A copy in memory has no such place.
-func (s *Session) carry(ctx context.Context, to *Session, records [][]byte) error {
+// made are the files that it wrote; unused blobs are left to garbage collection.
+func (s *Session) carry(ctx context.Context, to *Session, records [][]byte) (made place.SideFiles, err error) {
 	if to.at.Path == "" {
-		return nil
+		return made, nil
 	}
 	if err := s.carryBlobs(ctx, to, records); err != nil {
-		return err
+		return made, err
 	}
 	return s.carryFiles(ctx, to, records)
 }

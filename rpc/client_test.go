@@ -108,6 +108,9 @@ type reply struct {
 	Error   *struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
+		Data    struct {
+			Kind string `json:"kind"`
+		} `json:"data"`
 	} `json:"error"`
 }
 

@@ -107,7 +107,11 @@ func answer(id json.RawMessage, result []byte, err error) []byte {
 	}
 	e := coded(err)
 	line = fmt.Appendf(line, `,"error":{"code":%d,"message":`, e.code)
-	return append(append(line, quote(e.message)...), `}}`...)
+	line = append(line, quote(e.message)...)
+	if word := errorKind(err); word != "" {
+		line = fmt.Appendf(line, `,"data":{"kind":%q}`, word)
+	}
+	return append(line, `}}`...)
 }
 
 // coded gives an error its code.

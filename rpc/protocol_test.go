@@ -313,3 +313,31 @@ func TestTranscript(t *testing.T) {
 	}
 	equal(t, "transcript", strings.Split(got.String(), "\n"), strings.Split(string(text), "\n"))
 }
+
+// Errors of the library have a kind that programs rely on.
+func TestErrorKinds(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	bad := filepath.Join(t.TempDir(), "bad.jsonl")
+	write(t, bad, "this is no session\n")
+	h := c.object("inMemory", members{"dialect": "codex"})["session"]
+	for _, tt := range []struct {
+		method string
+		params members
+		kind   string
+	}{
+		{"open", members{"path": bad}, "not-session"},
+		{"open", members{"path": bad + "x", "readOnly": true}, "not-exist"},
+		{"check", members{"ref": "nothing"}, "no-session"},
+		{"readRun", members{"ref": "nothing"}, "no-run"},
+		{"branch", members{"session": h, "id": "nothing"}, "unknown-entry"},
+		{"appendUser", members{"session": h, "text": ""}, "silent"},
+		{"appendToolResult", members{"session": h, "callId": "c", "parts": []members{{"type": "text", "text": "x"}}}, "refused"},
+		{"appendSessionInit", members{"session": h, "systemPrompt": "", "task": "", "tools": []string{}}, "unsupported"},
+		{"getEntry", members{"session": h}, ""},
+	} {
+		if r := c.try(tt.method, tt.params); r.Error == nil || r.Error.Data.Kind != tt.kind {
+			t.Errorf("%s %v: %+v; want the kind %q", tt.method, tt.params, r.Error, tt.kind)
+		}
+	}
+}

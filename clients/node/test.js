@@ -55,7 +55,7 @@ withClient("a session", async (client, home) => {
 
 withClient("errors", async (client) => {
   const session = await client.inMemory();
-  await assert.rejects(session.branch({ id: "00000000" }), (e) => e instanceof TreelineError && e.code === -32000 && /not found/.test(e.message));
+  await assert.rejects(session.branch({ id: "00000000" }), (e) => e instanceof TreelineError && e.code === -32000 && e.kind === "unknown-entry" && /not found/.test(e.message));
   await assert.rejects(client.create({ cwd: 7 }), { code: -32602 });
 });
 

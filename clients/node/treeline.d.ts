@@ -1,10 +1,11 @@
 /// <reference lib="esnext.disposable" />
 // The types of treeline.js.
 
-/** An error answer of the server. Programs should check the code; the text is for people. */
+/** An error answer of the server. Programs should check the code and the kind, such as "unknown-entry"; the text is for people. */
 export class TreelineError extends Error {
   readonly code: number;
-  constructor(code: number, message: string);
+  readonly kind?: string;
+  constructor(code: number, message: string, kind?: string);
 }
 
 /** The server has ended, or the client was closed. */

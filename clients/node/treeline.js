@@ -15,10 +15,11 @@ import { spawn } from "node:child_process";
 
 /** An error answer of the server. Programs should check the code; the text is for people. */
 export class TreelineError extends Error {
-  constructor(code, message) {
+  constructor(code, message, kind) {
     super(message);
     this.name = "TreelineError";
     this.code = code;
+    this.kind = kind;
   }
 }
 
@@ -443,7 +444,7 @@ export class Client extends ClientMethods {
     if (waiting === undefined) return; // an answer to a request that was never sent
     this.#waiting.delete(message.id);
     if (message.error) {
-      waiting.reject(new TreelineError(message.error.code, message.error.message));
+      waiting.reject(new TreelineError(message.error.code, message.error.message, message.error.data?.kind));
       return;
     }
     waiting.then?.(message.result);

@@ -64,6 +64,7 @@ class ClientTest(unittest.TestCase):
             with self.assertRaises(treeline.Error) as raised:
                 session.branch("00000000")
             self.assertEqual(raised.exception.code, treeline.Error.FAILED)
+            self.assertEqual(raised.exception.kind, "unknown-entry")
             self.assertIn("not found", str(raised.exception))
         with self.assertRaises(treeline.Error) as raised:
             self.client.call("create", {"cwd": 7})

@@ -26,7 +26,7 @@ __all__ = ["Client", "Session", "Error", "ConnectionLost", "UNSET"]
 
 
 class Error(Exception):
-    """An error answer of the server. Programs should check the code; the text is for people."""
+    """An error answer of the server. Programs should check the code and the kind, such as "unknown-entry"; the text is for people."""
 
     PARSE = -32700
     INVALID_REQUEST = -32600
@@ -35,9 +35,10 @@ class Error(Exception):
     INTERNAL = -32603
     FAILED = -32000
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, kind: Optional[str] = None) -> None:
         super().__init__(message)
         self.code = code
+        self.kind = kind
 
 
 class ConnectionLost(Exception):
@@ -1983,7 +1984,9 @@ class Client(_ClientMethods):
             if "error" not in message and then is not None:
                 then(message["result"])
         if "error" in message:
-            future.set_exception(Error(message["error"]["code"], message["error"]["message"]))
+            error = message["error"]
+            kind = (error.get("data") or {}).get("kind")
+            future.set_exception(Error(error["code"], error["message"], kind))
         else:
             future.set_result(message["result"])
 

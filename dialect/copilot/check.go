@@ -32,6 +32,9 @@ var required = []struct{ typ, member, begins string }{
 	{"subagent.completed", "toolCallId", `"`}, {"subagent.completed", "agentName", `"`}, {"subagent.completed", "agentDisplayName", `"`},
 	{"session.shutdown", "shutdownType", `"`}, {"session.shutdown", "totalApiDurationMs", number},
 	{"session.truncation", "tokenLimit", number}, {"session.truncation", "performedBy", `"`},
+	{"session.truncation", "preTruncationTokensInMessages", number}, {"session.truncation", "preTruncationMessagesLength", number},
+	{"session.truncation", "postTruncationTokensInMessages", number}, {"session.truncation", "postTruncationMessagesLength", number},
+	{"session.truncation", "tokensRemovedDuringTruncation", number}, {"session.truncation", "messagesRemovedDuringTruncation", number},
 }
 
 // number are the first characters of a number.
@@ -89,7 +92,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 		_, lost := slices.BinarySearch(d.lost, e.Index)
 		switch {
 		case lost && string(rawjson.Get(raw, "ephemeral")) == "true":
-			unseen("the message: Copilot CLI does not read events that are ephemeral", "")
+			unseen("the message: Copilot CLI does not read answers that are ephemeral", "")
 		case lost:
 			unseen("the message: Copilot CLI removes its line, because it holds more than the record", "; a repair puts it on a line of its own")
 		case e.Role == session.RoleTool && hasPictures(raw):

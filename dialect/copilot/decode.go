@@ -77,7 +77,7 @@ func (dec *decoder) IsRecord(object []byte) bool {
 type fields struct {
 	typ, id, timestamp, parent, agent []byte // JSON values
 	data                              []byte // the data and everything after it
-	ephemeral                         bool   // the program does not read the event
+	ephemeral                         bool   // the program does not read the event if it is an answer
 }
 
 // none says that no members of inner objects are needed.
@@ -136,7 +136,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	case !dec.Begun:
 		dec.RefuseFirst(r, span, record, rawjson.Inside(f.typ), "")
 	default:
-		if lost || f.ephemeral {
+		if lost || f.ephemeral && string(rawjson.Inside(f.typ)) == typeAnswer {
 			dec.r.lost = append(dec.r.lost, dec.b.Len())
 		}
 		dec.entry(r, record, span, &f)

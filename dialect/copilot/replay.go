@@ -12,11 +12,11 @@ import (
 
 // Texts of the program.
 const (
-	summarized = "Some of the conversation history has been summarized to free up context.\n\n" +
-		"You were originally given instructions from a user over one or more turns. Here were the user messages:\n"
+	summarized               = "Some of the conversation history has been summarized to free up context.\n"
+	instructed               = "\nYou were originally given instructions from a user over one or more turns. Here were the user messages:\n"
 	userBegin, userEnd       = "<user_message>\n", "\n</user_message>\n"
 	summaryBegin, summaryEnd = "\nHere is a summary of the prior context:\n<summary>\n", "\n</summary>\n"
-	// interrupted is the result of a call without one. unrecorded is the result of such a call in the last message: the program writes it
+	// interrupted is the result of a call without one. unrecorded is the result of such a call in the last answer: the program writes it
 	// when it resumes the session.
 	interrupted = "The execution of this tool, or a previous tool was interrupted."
 	unrecorded  = "Tool execution was interrupted before a result was recorded. Its effects may be absent, partial, or already complete, and other tools may have completed successfully. Check the current state before retrying; do not assume success or replay this operation blindly."
@@ -99,7 +99,7 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 			list = append(list, sent{entry: e, typ: typeResult, data: result(data), call: rawjson.Str(data, "toolCallId")})
 		case e.Type == typeNotification && !isTold(data):
 		default:
-			if said := rawjson.Str(data, "content"); e.Type == typeUser && said != "" && !isMeta(e.Type, data) {
+			if said := rawjson.Str(data, "content"); e.Type == typeUser && strings.TrimSpace(said) != "" && !isMeta(e.Type, data) {
 				prompts = append(prompts, said)
 			}
 			list = append(list, sent{entry: e, typ: typeUser, data: prompt(data)})
@@ -156,6 +156,9 @@ func text(s string) []byte {
 func summary(prompts []string, said string) string {
 	var b strings.Builder
 	b.WriteString(summarized)
+	if len(prompts) > 0 {
+		b.WriteString(instructed)
+	}
 	for _, p := range prompts {
 		b.WriteString(userBegin + p + userEnd)
 	}
@@ -261,12 +264,34 @@ func given(call, r []byte) []byte {
 // paired puts results after their calls, in the order of the calls. The first result after a call counts, or else one before
 // it. A result without a call is dropped. A call without a result gets one.
 func paired(list []sent) (out []sent) {
+	of := matched(list)
+	late := unsettled(list, of)
+	for i, m := range list {
+		if m.typ == typeResult {
+			continue
+		}
+		out = append(out, m)
+		for k, id := range m.calls {
+			if r := of[i][k]; r >= 0 {
+				out = append(out, list[r])
+				continue
+			}
+			said := interrupted
+			if i >= late {
+				said = unrecorded
+			}
+			out = append(out, sent{entry: m.entry, typ: typeResult, data: given(rawjson.Quote(id), text(said)), call: id})
+		}
+	}
+	return out
+}
+
+// matched gives for each message the positions of the results of its calls, -1 for a call without one.
+func matched(list []sent) [][]int {
 	type places struct{ before, after []int } // in order
 	results := map[string]*places{}           // by call: those before and after the message that is looked at
-	last := -1                                // the last message that is not a result
 	for i, m := range list {
 		if m.typ != typeResult {
-			last = i
 			continue
 		}
 		p := results[m.call]
@@ -276,12 +301,10 @@ func paired(list []sent) (out []sent) {
 		}
 		p.after = append(p.after, i)
 	}
+	of := make([][]int, len(list))
 	for i, m := range list {
-		if m.typ == typeResult {
-			continue
-		}
-		out = append(out, m)
 		for _, id := range m.calls {
+			at := -1
 			if p := results[id]; p != nil {
 				for len(p.after) > 0 && p.after[0] < i {
 					p.before, p.after = append(p.before, p.after[0]), p.after[1:]
@@ -291,17 +314,31 @@ func paired(list []sent) (out []sent) {
 					from = &p.before
 				}
 				if len(*from) > 0 {
-					out = append(out, list[(*from)[0]])
-					*from = (*from)[1:]
-					continue
+					at, *from = (*from)[0], (*from)[1:]
 				}
 			}
-			said := interrupted
-			if i == last {
-				said = unrecorded
-			}
-			out = append(out, sent{entry: m.entry, typ: typeResult, data: given(rawjson.Quote(id), text(said)), call: id})
+			of[i] = append(of[i], at)
 		}
 	}
-	return out
+	return of
+}
+
+// unsettled returns the position from which on calls without a result may still have been running. It is that of the last answer, or of
+// the answers with calls directly before it, if none of their calls has a result.
+func unsettled(list []sent, of [][]int) int {
+	first, begun := len(list), false
+	for i, m := range slices.Backward(list) {
+		switch {
+		case m.typ == typeResult:
+			continue
+		case m.typ != typeAnswer && !begun:
+			continue
+		case m.typ != typeAnswer || len(m.calls) == 0:
+			return first
+		case begun && slices.ContainsFunc(of[i], func(r int) bool { return r >= 0 }):
+			return first
+		}
+		first, begun = i, true
+	}
+	return first
 }

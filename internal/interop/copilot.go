@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect/copilot"
+	"github.com/treeline-dev/treeline/internal/interop/draft"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
 	"github.com/treeline-dev/treeline/internal/interop/projected"
 )
@@ -14,7 +15,7 @@ import (
 var copilotCLI = agent{
 	program: program{name: "copilot-1.0.102", packages: []string{"@github/copilot@1.0.102"}},
 	dialect: copilot.Copilot, binary: "@github/copilot-" + runtime.GOOS + "-*/copilot",
-	api: fakeapi.Chat, project: projectCopilot,
+	api: fakeapi.Chat, project: projectCopilot, random: draft.Copilot, own: true,
 	place: func(_, id string) string {
 		return filepath.Join(".copilot", "session-state", id, "events.jsonl")
 	},

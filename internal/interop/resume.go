@@ -80,7 +80,7 @@ func (a agent) scenes(opt options, notes io.Writer) (list []scene, err error) {
 	if a.rows != nil {
 		return a.rowScenes(opt)
 	}
-	if a.random == nil {
+	if a.own {
 		own, err := a.ownFiles()
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/dialect/copilot"
 	"github.com/treeline-dev/treeline/internal/interop/draft"
 )
 
@@ -16,7 +17,7 @@ func TestDrafts(t *testing.T) {
 	for _, d := range []struct {
 		dialect dialect.Dialect
 		draft   func(uint64) draft.Session
-	}{{claude.Claude, draft.Claude}, {codex.Codex, draft.Codex}} {
+	}{{claude.Claude, draft.Claude}, {codex.Codex, draft.Codex}, {copilot.Copilot, draft.Copilot}} {
 		lines, whole := 0, 0
 		for seed := range uint64(200) {
 			s := d.draft(seed)

@@ -1,6 +1,7 @@
 package goose
 
 import (
+	"bytes"
 	"iter"
 	"slices"
 	"strings"
@@ -54,6 +55,7 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 		problem := form.Refusal(r.dec.Broken, 0, "a row holds no JSON")
 		return nil, "", &problem, nil
 	}
+	thoughts := map[string]bool{}
 	for _, e := range p.Entries() {
 		if e.Kind == session.KindOpaque {
 			continue
@@ -73,7 +75,7 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 		if flag(row, "agentVisible") {
 			m := said{entry: e, role: rawjson.Str(row, "role")}
 			for c := range rawjson.Elements(rawjson.Get(row, "content_json")) {
-				if shown(c) {
+				if shown(c) && !again(c, thoughts) {
 					m.contents = append(m.contents, c)
 				}
 			}
@@ -81,6 +83,17 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 		}
 	}
 	return list, model, nil, nil
+}
+
+// again reports whether a content is thinking that came before, with the same signature. The program sends it once.
+func again(c []byte, thoughts map[string]bool) bool {
+	if typeOf(c) != "thinking" {
+		return false
+	}
+	key := rawjson.Str(c, "thinking") + "\x00" + rawjson.Str(c, "signature")
+	known := thoughts[key]
+	thoughts[key] = true
+	return known
 }
 
 func typeOf(c []byte) string { return rawjson.Str(c, "type") }
@@ -201,17 +214,23 @@ func pairs(list []said, dropped func(m said, what string)) []said {
 	return out
 }
 
+// goOn reports whether two contents are texts of an answer that become one text. They have the same annotations.
+func goOn(a, b []byte) bool {
+	return typeOf(a) == "text" && typeOf(b) == "text" &&
+		bytes.Equal(rawjson.Compact(rawjson.Get(a, "annotations")), rawjson.Compact(rawjson.Get(b, "annotations")))
+}
+
 // trimmed joins the texts of an answer that follow each other, and removes white space from their ends.
 func trimmed(contents [][]byte) (out [][]byte) {
 	for i := 0; i < len(contents); {
 		c, end := contents[i], i+1
 		if typeOf(c) == "text" {
 			var b strings.Builder
-			for b.WriteString(rawjson.Str(c, "text")); end < len(contents) && typeOf(contents[end]) == "text"; end++ {
+			for b.WriteString(rawjson.Str(c, "text")); end < len(contents) && goOn(c, contents[end]); end++ {
 				b.WriteString(rawjson.Str(contents[end], "text"))
 			}
 			text := b.String()
-			if short := strings.TrimRight(text, " \t\r\n\v\f\u0085\u00a0\u2028\u2029\u3000"); end > i+1 || short != text {
+			if short := strings.TrimRightFunc(text, unicode.IsSpace); end > i+1 || short != text {
 				c = rawjson.Set(contents[end-1], "text", rawjson.Quote(short))
 			}
 		}
@@ -298,7 +317,7 @@ func joined(list [][]byte) []byte {
 // answer returns the message of the model, if it says anything besides thinking.
 func (m *said) answer(names map[string]string) [][]byte {
 	var a chat.Answer
-	before := "" // the type of the previous content
+	var before []byte // the previous content
 	for _, c := range m.contents {
 		kind, text := typeOf(c), ""
 		switch kind {
@@ -319,12 +338,12 @@ func (m *said) answer(names map[string]string) [][]byte {
 			a.Calls = append(a.Calls, chat.Call(call.ID, plainName(call.Name), argumentsOf(call)))
 		}
 		if text != "" {
-			if a.Text.Len() > 0 && (before != "text" || kind != "text") {
+			if a.Text.Len() > 0 && !goOn(before, c) {
 				a.Text.WriteByte('\n')
 			}
 			a.Text.WriteString(text)
 		}
-		before = kind
+		before = c
 	}
 	if a.Text.Len() == 0 && a.Calls == nil {
 		return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/store/state"
 	"github.com/treeline-dev/treeline/trash"
 	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/watch"
@@ -338,6 +339,16 @@ func (s *Store) TrashHeld(ctx context.Context, path string) (Trashed, error) {
 
 // Trashed lists the trash, the last removed first.
 func (s *Store) Trashed(ctx context.Context) ([]Trashed, error) { return s.trash.List(ctx) }
+
+// OpenSaved opens a session that its agent saves as a whole; see state.Open.
+func (s *Store) OpenSaved(ctx context.Context, dialect string, id session.ID) (*Session, error) {
+	return state.Open(ctx, s.Store, dialect, id)
+}
+
+// Save replaces such a session; see state.Save.
+func (s *Store) Save(ctx context.Context, dialect string, id session.ID, records [][]byte, version string) (*Session, error) {
+	return state.Save(ctx, s.Store, dialect, id, records, version)
+}
 
 // Restore puts a session back from the trash, named by its id there or the beginning of it.
 func (s *Store) Restore(ctx context.Context, id string) (Trashed, error) {

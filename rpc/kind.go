@@ -8,6 +8,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/store/state"
 )
 
 // errorKinds are the words for errors of the library that clients tell apart, in the order in which they are tried. They are never renamed.
@@ -25,7 +26,7 @@ func errorKinds() []struct {
 		{"exist", treeline.ErrExist},
 		{"read-only", treeline.ErrReadOnly},
 		{"foreign", treeline.ErrForeign},
-		{"saved", store.ErrSaved},
+		{"saved", state.ErrConflict},
 		{"locked", treeline.ErrLocked},
 		{"held", treeline.ErrHeld},
 		{"unsupported", treeline.ErrUnsupported},

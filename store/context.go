@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -109,4 +110,19 @@ func (s *Session) MessageParts(m []byte) []session.Part {
 		return d.MessageParts(m)
 	}
 	return []session.Part{session.OpaquePart{Type: "message", JSON: m}}
+}
+
+// Resume returns the messages that the agent would begin with in a project folder and working directory.
+func (s *Session) Resume(ctx context.Context, root, workDir string) (list []session.Raw, err error) {
+	c, err := s.Context(ctx, s.Leaf(), ContextOptions{Here: &dialect.Here{Root: root, WorkDir: workDir}})
+	if err != nil {
+		return nil, err
+	}
+	for m, err := range c.Messages() {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, bytes.Clone(m.JSON))
+	}
+	return list, nil
 }

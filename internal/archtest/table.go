@@ -151,6 +151,8 @@ var importTable = []row{
 	{packages: "store", may: "store/caption store/breadcrumb store/lists session dialect backend backend/memory blob logtree place folders internal/rawjson",
 		why: "opening and writing one session knows no capability that is built on it; dialects and backends are " +
 			"injected (except the memory backend, for sessions that are never stored)"},
+	{packages: "store/state", may: "store session dialect backend logtree place",
+		why: "saving a session as a whole is another way to write than appending to one"},
 	// One capability each. They do not know each other: what needs two is composed in the root package.
 	{packages: "find/texts", may: "session run index/query internal/rawjson",
 		why: "which texts are searched is decided once, from decoded records alone"},
@@ -207,7 +209,7 @@ var importTable = []row{
 		why: "an export is made from what people see of sessions; it knows neither formats nor the command line"},
 	{packages: ".",
 		may: "session run dialect dialect/all dialect/unread llm backend backend/file backend/memory blob index index/query logtree " +
-			"place store find find/listing usage watch convert runs repair trash push internal/durable",
+			"place store store/state find find/listing usage watch convert runs repair trash push internal/durable",
 		modules: "github.com/pelletier/go-toml/v2",
 		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
 	{packages: "internal/started", may: "backend/rows/* internal/durable internal/litefile",
@@ -243,7 +245,7 @@ var importTable = []row{
 	{packages: "server", may: ". session run dialect access backend blob index index/query logtree place store find usage watch runs wire transcript page page/chart export " +
 		"server/feed server/guard server/indexed server/logs server/metrics server/reply server/view internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
-	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
+	{packages: "rpc", may: ". session run index index/query place store store/state find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema internal/rawjson",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "tui/look", may: "internal/screen", modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/charmbracelet/x/ansi",

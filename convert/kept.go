@@ -46,7 +46,7 @@ func (s *script) restoredCalls(path session.Path, parts []stretch) error {
 			}
 			others, results := dialect.Results(messageParts(s.to.Dialect, m.JSON))
 			asks := s.to.Dialect.Codec().Role(m.JSON) == session.RoleAssistant
-			if !(asks && answering) && (asks || dialect.Speaks(dialect.Prose(others))) { // calls in a row are of one answer
+			if asks && !answering || slices.ContainsFunc(dialect.Spoken(others), isProse) { // otherwise calls in a row are of one answer
 				open = nil // a result after it would not be right behind its call
 				clear(answered)
 			}
@@ -64,6 +64,14 @@ func (s *script) restoredCalls(path session.Path, parts []stretch) error {
 		s.restored.Open[k+1] = slices.DeleteFunc(open, func(call session.ToolCall) bool { return answered[call.ID] })
 	}
 	return nil
+}
+
+func isProse(p session.Part) bool {
+	switch p.(type) {
+	case session.Text, session.Image:
+		return true
+	}
+	return false
 }
 
 // tipOn returns the last entry of the old session on a restored stretch.

@@ -86,6 +86,7 @@ type call struct {
 	id, name string
 	old      bool
 	late     bool // it is old, and its result is new
+	made     bool // its result was made by Missing
 	result   *session.ToolResult
 	entry    int
 	stretch  int // of the result
@@ -93,9 +94,10 @@ type call struct {
 	at       time.Time
 }
 
-// place returns the order of the result; missing results come last.
+// place returns the order of the result. Missing results come last, also if an earlier conversion made them: then the same session comes back
+// with the same order.
 func (c *call) place() int {
-	if c.result == nil {
+	if c.result == nil || c.made {
 		return math.MaxInt
 	}
 	return c.order
@@ -172,6 +174,7 @@ func (b *casting) answer(a Atom, r session.ToolResult) {
 		b.late = append(b.late, c)
 	}
 	r.CallID, r.Name = c.id, c.name
+	c.made = dialect.TextOf(r.Parts) == NoResult
 	b.answered++
 	c.result, c.stretch, c.order, c.at = &r, a.Stretch, b.answered, a.Info.Time
 	if !a.Old { // otherwise its entry is restored

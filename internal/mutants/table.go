@@ -116,7 +116,7 @@ var mutants = []mutant{
 	{"convert/parts.go", "ok && last.Index != e.Index {", "ok && last.Index < 0 {"},
 	{"convert/late.go", "r, ok := found[id]\n\t\tif !ok {", "r, ok := found[id]\n\t\tif ok = false; !ok {"},
 	{"convert/late.go", "len(c.tree.Children(e.ID)) == 0", "len(c.tree.Children(e.ID)) < 0"},
-	{"convert/kept.go", "if !(asks && answering) && (asks || ", "if !(asks && answering) && (asks && "},
+	{"convert/kept.go", "asks && !answering || slices.ContainsFunc(dialect.Spoken(others), isProse)", "asks && !answering"},
 	{"convert/kept.go", "casting.Namer(s.from)", "casting.Namer(nil)"},
 	{"convert/kept.go", "return answered[call.ID] })", "return len(answered) > 0 })"},
 	{"convert/casting/casting.go", "if !a.Old { // otherwise its entry is restored", "if a.Entry >= 0 {"},

@@ -160,9 +160,37 @@ func TestConvertOpenGoesOnElsewhere(t *testing.T) {
 		{"one of two", two, "user: How deep?\nassistant: c1() c2()\ntool: c1=2 m\n" + strings.Replace(missing, "c1", "c2", 1) + added, true},
 		{"leaf", answeredLog(answeredMessage("tool", "", "2 m"), answeredMessage("user", "How cold?"), `"leaf","target_id":"e2"`), asked + missing + added, true},
 		{"leaf on a result", answeredLog(answeredMessage("tool", "", "2 m"), answeredMessage("user", "How cold?"), `"leaf","target_id":"e3"`), asked + "tool: c1=2 m\n" + added, true},
+		{"two answers", answeredLog(calling("Two.", "c2")), asked + "assistant: Two. c2()\n" + strings.Replace(missing, "c1", "c2", 1) + added, false},
 		{"before a prompt", branch, asked + "user: How cold?\n" + added, false},
 	} {
 		t.Run(c.name, func(t *testing.T) { t.Parallel(); convertContinued(t, c.log, c.want, c.accepted) })
+	}
+}
+
+// calling is an answer of Operator that ends with a call.
+func calling(text, id string) string {
+	call := `{"type":"tool_call","id":"` + id + `","name":"bash","args":{},"metadata":{}}`
+	if text != "" {
+		call = `{"type":"text","content":"` + text + `"},` + call
+	}
+	return strings.Replace(answeredMessage("assistant", ""), `[]`, "["+call+"]", 1)
+}
+
+// Several calls in a row have the same id and no result. The session comes back when it was continued in an agent that numbers them.
+func TestConvertSameIDGoesOnElsewhere(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl", answeredLog(calling("", "c2"), calling("", "c2"), calling("", "c1")))
+	for _, name := range []string{"claude", "codex", "gemini", "qwen", "copilot", "goose", "crush"} {
+		there := crossed(w, path, w.Format("operator"), w.Format(name), folder())
+		_, err := there.AppendText(t.Context(), session.RoleUser, "And wide?")
+		w.Must(err)
+		w.Must(there.Close())
+		back := crossed(w, there.Path(), w.Format(name), w.Format("operator"), folder())
+		if got := texts(w, back); !strings.HasSuffix(got, "user: And wide?\n") {
+			t.Errorf("from %s it sends\n%s", name, got)
+		}
+		w.Must(back.Close())
 	}
 }
 

@@ -120,6 +120,7 @@ var mutants = []mutant{
 	{"convert/kept.go", "casting.Namer(s.from)", "casting.Namer(nil)"},
 	{"convert/kept.go", "return answered[call.ID] })", "return len(answered) > 0 })"},
 	{"convert/casting/casting.go", "if !a.Old { // otherwise its entry is restored", "if a.Entry >= 0 {"},
+	{"convert/casting/casting.go", "c.result == nil || c.made {", "c.result == nil {"},
 	{"convert/casting/casting.go", "if c.stretch = stretch; !c.late {", "if !c.late {"},
 	{"convert/say.go", "|| at.last != nil && at.last != p {", "{"},
 	{"convert/say.go", "case !p.restored:", "case p.restored:"},

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"strings"
@@ -48,15 +47,20 @@ func isUUID[T ~string | ~[]byte](text T, fold byte) bool {
 // PlaceID makes an id for a record that has none from its position in the log: eight hex digits. Multiplying by an odd number
 // keeps ids unique, and 2^32 divided by the golden ratio gives neighbours different first digits.
 func PlaceID(position int) (id [8]byte) {
-	x := uint64(uint32(position+1) * 2654435769)
+	return hexDigits(uint32(position+1) * 2654435769)
+}
+
+// hexDigits spells a number as eight hex digits.
+func hexDigits(n uint32) (digits [8]byte) {
+	x := uint64(n)
 	// All eight digits are made at once, one per byte: writing them piece by piece and then copying them would stall the processor.
 	x = (x<<16 | x) & 0x0000ffff_0000ffff
 	x = (x<<8 | x) & 0x00ff00ff_00ff00ff
 	x = (x<<4 | x) & 0x0f0f0f0f_0f0f0f0f
 	const zeros, sixes, ones = 0x30303030_30303030, 0x06060606_06060606, 0x01010101_01010101
 	letters := (x + sixes) >> 4 & ones // 1 for a digit above 9
-	binary.BigEndian.PutUint64(id[:], x+zeros+letters*('a'-'9'-1))
-	return id
+	binary.BigEndian.PutUint64(digits[:], x+zeros+letters*('a'-'9'-1))
+	return digits
 }
 
 // UUIDv4 spells 16 random bytes as a UUID of version 4.
@@ -113,9 +117,10 @@ func UUIDv7(t time.Time, random io.Reader) (session.ID, error) {
 // ShortEntryID makes eight hex digits from 32 random bits, as the agents' programs do. Ids may collide: the store tries again until
 // one is new.
 func ShortEntryID(random io.Reader) (session.EntryID, error) {
-	b := make([]byte, 4, 12) // the random bytes, then their hex digits
-	if _, err := io.ReadFull(random, b); err != nil {
+	var b [4]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", err
 	}
-	return session.EntryID(hex.AppendEncode(b, b)[4:]), nil
+	digits := hexDigits(binary.BigEndian.Uint32(b[:]))
+	return session.EntryID(digits[:]), nil
 }

@@ -73,7 +73,8 @@ func (s *Session) add(ctx context.Context, body session.Body, from []byte, at *s
 	if err != nil {
 		return Appended{}, err
 	}
-	group[0].fixed, group[0].moved = at != nil, w.moves() || at != nil
+	first := group[0] // group is valid only until the lock is released
+	first.fixed, first.moved = at != nil, w.moves() || at != nil
 	if !w.created {
 		return s.appendDeferred(ctx, group)
 	}
@@ -81,7 +82,7 @@ func (s *Session) add(ctx context.Context, body session.Body, from []byte, at *s
 	done, err := s.enqueue(group...)
 	const most = 64 << 10 // bytes of memory that are kept for the next record
 	// The tree may hold the whole record, and one that was adopted may share memory with the caller's.
-	if p := group[0]; err == nil && p.whole == nil && p.from == nil && cap(p.record) <= most {
+	if p := first; err == nil && p.whole == nil && p.from == nil && cap(p.record) <= most {
 		*p = proposal{record: p.record}
 		w.free = p
 	}

@@ -55,7 +55,7 @@ func (s *Session) commit(batch []*proposal) error {
 			if s.w.opt.Policy != PolicyFollow {
 				_ = s.w.builder.SetLeaf(next(batch[len(batch)-1])) // the log has it
 			}
-			s.acknowledge(batch, max(foreign+fresh-len(framed(batch)), 0))
+			s.acknowledge(batch, max(foreign+fresh-len(appendFramed(nil, batch)), 0))
 			return nil
 		}
 		foreign += fresh
@@ -90,9 +90,8 @@ func (s *Session) frame(batch []*proposal) error {
 	return s.named(failed)
 }
 
-// framed returns the bytes to write for a batch, in order.
-func framed(batch []*proposal) [][]byte {
-	records := make([][]byte, 0, len(batch))
+// appendFramed appends the bytes to write for a batch, in order.
+func appendFramed(records [][]byte, batch []*proposal) [][]byte {
 	for _, p := range batch {
 		records = append(append(append(records, p.framed.Before...), p.framed.Record), p.framed.After...)
 	}
@@ -106,10 +105,11 @@ func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, er
 			return backend.Log{}, err
 		}
 	}
-	records := framed(batch)
-	at := s.log
+	s.w.lines = appendFramed(s.w.lines[:0], batch)
+	at, records := s.log, s.w.lines
 	s.mu.Unlock()
 	defer s.mu.Lock()
+	defer clear(records)
 	return s.at.Backend.Append(ctx, at, records...)
 }
 

@@ -21,11 +21,11 @@ func (s *Session) appendDeferred(ctx context.Context, group []*proposal) (Append
 	}
 	at := s.tree.Len() // every record becomes one entry
 	if w.opt.Durability == DurabilityAlways || slices.ContainsFunc(group, func(p *proposal) bool { return wakes(w.opt.Defer, s.asWritten(p)) }) {
-		if err := s.create(ctx, framed(group)...); err != nil {
+		if err := s.create(ctx, appendFramed(nil, group)...); err != nil {
 			return Appended{}, err
 		}
 	} else {
-		for _, r := range framed(group) {
+		for _, r := range appendFramed(nil, group) {
 			s.wait(r)
 		}
 		w.builder.Finish()

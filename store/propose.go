@@ -31,7 +31,7 @@ type proposal struct {
 }
 
 // propose makes the records of a new entry: one, unless the dialect spreads it. Blobs are stored before the record that
-// names them. The caller holds the lock.
+// names them. The caller holds the lock; the next call may use the list again.
 func (s *Session) propose(ctx context.Context, body session.Body, from []byte, parent session.EntryID) ([]*proposal, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -49,7 +49,10 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 			return nil, s.named(err)
 		}
 	}
-	group := make([]*proposal, len(list))
+	group := s.w.group[:]
+	if len(list) != len(group) {
+		group = make([]*proposal, len(list))
+	}
 	for i, n := range list {
 		if i > 0 {
 			n.Parent = next(group[i-1])

@@ -41,6 +41,8 @@ type writing struct {
 	moved  bool            // the leaf was moved, and no entry has been written since
 	header session.Header  // for proposals
 	free   *proposal       // a finished proposal, to be reused by the next append
+	group  [1]*proposal    // memory for the list of a proposal
+	lines  [][]byte        // memory for the records of a batch
 }
 
 // moves reports whether the next proposal is the first one after the leaf was moved. A proposal made during a write follows the one being

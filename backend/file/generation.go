@@ -30,15 +30,25 @@ const (
 )
 
 func (g *generation) append(dst []byte) []byte {
-	var raw [fullWidth / 2]byte
-	binary.BigEndian.PutUint64(raw[0:], g.dev)
-	binary.BigEndian.PutUint64(raw[8:], g.ino)
-	binary.BigEndian.PutUint64(raw[16:], uint64(g.nanos))
-	binary.BigEndian.PutUint64(raw[24:], g.tail)
-	if !g.full {
-		return hex.AppendEncode(dst, raw[:shortWidth/2])
+	dst = appendHex(appendHex(appendHex(dst, g.dev), g.ino), uint64(g.nanos))
+	if g.full {
+		dst = appendHex(dst, g.tail)
 	}
-	return hex.AppendEncode(dst, raw[:])
+	return dst
+}
+
+// appendHex appends 16 hex digits, eight at a time: every append to a log spells a generation.
+func appendHex(dst []byte, n uint64) []byte {
+	for _, x := range [...]uint64{n >> 32, n & 0xffffffff} {
+		// One digit in each byte.
+		x = (x<<16 | x) & 0x0000ffff_0000ffff
+		x = (x<<8 | x) & 0x00ff00ff_00ff00ff
+		x = (x<<4 | x) & 0x0f0f0f0f_0f0f0f0f
+		const zeros, sixes, ones = 0x30303030_30303030, 0x06060606_06060606, 0x01010101_01010101
+		letters := (x + sixes) >> 4 & ones // 1 for a digit above 9
+		dst = binary.BigEndian.AppendUint64(dst, x+zeros+letters*('a'-'9'-1))
+	}
+	return dst
 }
 
 // appendGeneration appends the generation of a file as List returns it.

@@ -310,6 +310,35 @@ func TestBridged(t *testing.T) {
 	}
 }
 
+// TestRepeatedID: an entry whose id another one has is exported where it is, and not what the other one follows.
+func TestRepeatedID(t *testing.T) {
+	t.Parallel()
+	const n = 30
+	var lines []string
+	parent := ""
+	for i := range n {
+		id := fmt.Sprint("u", i)
+		lines = append(lines, strings.Replace(world.Said(id, parent, "Ask."), `"parentId":""`, `"parentId":null`, 1), world.Said("same", id, fmt.Sprintf("Answer %d.", i)))
+		parent = id
+	}
+	path := filepath.Join(t.TempDir(), "session.jsonl")
+	if err := os.WriteFile(path, []byte(world.Log("01a1df83-cfc0-7e99-b962-e6f28af3f987", "/w", lines...)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := world.New(t).View(path, store.OpenOptions{})
+	for _, format := range []Format{HTML, Markdown, Text} {
+		got, _ := written(t, s, Options{Format: format, AllBranches: true})
+		for i := range n {
+			if !strings.Contains(got, fmt.Sprintf("Answer %d.", i)) {
+				t.Errorf("%s: answer %d is missing", format, i)
+			}
+		}
+		if k := strings.Count(got, "Ask."); k > 6*n { // also in the tree and in labels of forks
+			t.Errorf("%s: %d prompts are there %d times", format, n, k)
+		}
+	}
+}
+
 // TestRecord: whatever is hidden, a record remains the same entry.
 func TestRecord(t *testing.T) {
 	t.Parallel()

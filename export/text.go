@@ -59,7 +59,7 @@ func heading(s transcript.Stretch) string {
 
 // path returns the entries of a stretch.
 func (x *exporter) path(s transcript.Stretch) (list []session.Entry, err error) {
-	path, err := x.s.Tree().Path(s.Tip)
+	path, err := x.doc.Path(s)
 	if err != nil {
 		return nil, err
 	}

@@ -284,6 +284,9 @@ func (t *Tree) Path(leaf EntryID) (Path, error) {
 	return p, nil
 }
 
+// PathAt returns the path from the root to the entry at an index, which need not be the one that its id stands for.
+func (t *Tree) PathAt(index int) Path { return Path{tree: t, index: t.walk(int32(index))} }
+
 func (t *Tree) walk(i int32) []int32 {
 	if n, ok := t.codec.EntryCodec.(Navigator); ok {
 		return t.chosenPath(n, i)

@@ -62,7 +62,7 @@ func (d *Document) route(leaf *session.EntryID) (*route, error) {
 }
 
 func newRoute(k *Skeleton, leaf session.EntryID, room *room) (*route, error) {
-	path, err := k.t.Path(leaf)
+	path, err := k.path(leaf)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +85,17 @@ func newRoute(k *Skeleton, leaf session.EntryID, room *room) (*route, error) {
 	})
 	return r, nil
 }
+
+// path returns the path to the entry that an id or a cursor refers to.
+func (k *Skeleton) path(leaf session.EntryID) (session.Path, error) {
+	if e, _, ok := k.named(leaf); ok && leaf != "" {
+		return k.t.PathAt(e.Index), nil
+	}
+	return k.t.Path(leaf)
+}
+
+// Path returns the path to the end of a stretch.
+func (d *Document) Path(s Stretch) (session.Path, error) { return d.k.path(s.Tip) }
 
 // lead prepends what the log has before a compaction without a parent. The path may repeat, after the compaction, the entries that the
 // compaction keeps; they are shown only at their original position.

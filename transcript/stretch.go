@@ -4,7 +4,8 @@ import "github.com/treeline-dev/treeline/session"
 
 // Stretch is a branch from its first entry to an end. The stretches of a tree have each entry that speaks once.
 type Stretch struct {
-	// From is the entry before the branch, or "". First is its first entry, Tip its end.
+	// From is the entry before the branch, or "". First is its first entry. Tip is its end, for Request.Leaf; it is not the id of the
+	// entry if another one has that.
 	From, First, Tip session.EntryID
 	// Number is its number, from 1, among the Of branches of the fork. Both are 1 for a path without a fork before it.
 	Number, Of int
@@ -53,7 +54,9 @@ func (k *Skeleton) Stretches(leaf *session.EntryID) []Stretch {
 				aside = append(aside, c)
 			}
 		}
-		s.Tip = k.id(at)
+		if at != k.root() {
+			s.Tip = k.cursor(k.t.At(int(at)))
+		}
 		if first == k.root() {
 			if leaf != nil {
 				s.Tip = *leaf

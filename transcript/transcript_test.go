@@ -191,7 +191,7 @@ func TestCompactionAboveWhatCameBefore(t *testing.T) {
 	k := d.Skeleton()
 	want := []transcript.Stretch{
 		{First: "", Tip: "a2", Number: 1, Of: 1},
-		{From: "", First: "u1", Tip: "u1", Number: 1, Of: 2},
+		{From: "", First: "u1", Tip: "u1@0", Number: 1, Of: 2}, // the second u1 has the id
 		{From: "u1", First: "a1", Tip: "a1", Number: 1, Of: 2},
 	}
 	if d := difftest.Diff(want, k.Stretches(nil)); d != "" {

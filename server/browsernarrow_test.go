@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -140,7 +142,7 @@ func TestBrowserRaw(t *testing.T) {
 }
 
 // TestBrowserSignsIn: the forms work in a browser: a wrong token is told, the right one opens the page that was asked for, and signing out
-// closes it.
+// closes it. A link on another site needs no second sign-in.
 func TestBrowserSignsIn(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -155,6 +157,18 @@ func TestBrowserSignsIn(t *testing.T) {
 	tab.Wait(`document.body.innerText.includes("Not accepted") && document.activeElement.matches("[type=password]")`)
 	tab.Press("secret\r")
 	tab.Wait(`location.pathname == "/usage" && document.querySelector("h1")?.innerText == "Usage"`)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `<a href="%s/runs">runs</a>`, url) // a browser that is gone
+	}))
+	t.Cleanup(other.Close)
+	elsewhere := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
+	if res, err := http.Get(elsewhere); err == nil { // the name may have another address
+		m.must(res.Body.Close())
+		tab.Open(elsewhere)
+		tab.Eval(`document.querySelector("a").click()`)
+		tab.Wait(`location.pathname == "/runs" && document.querySelector("h1")?.innerText == "Runs"`)
+	}
+	tab.Open(url)
 	tab.Click(`form[action$="logout"] button`)
 	tab.Wait(`document.querySelector("[type=password]")`)
 	tab.Open(url + "/usage")

@@ -157,9 +157,10 @@ func (g *Guard) Login(r *http.Request, token string) (*http.Cookie, *access.Gran
 // Logout returns a cookie that makes a browser delete its own.
 func (g *Guard) Logout() *http.Cookie { return g.cookie("", -time.Second) }
 
+// cookie is sent with a link that a person follows from another site, which reads; not with anything else that such a site asks for.
 func (g *Guard) cookie(value string, age time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: CookieName, Value: value, Path: g.Base + "/", HttpOnly: true, Secure: g.Secure,
-		SameSite: http.SameSiteStrictMode, MaxAge: int(age / time.Second),
+		SameSite: http.SameSiteLaxMode, MaxAge: int(age / time.Second),
 	}
 }

@@ -97,12 +97,8 @@ func (doc *document) refers(text string) bool {
 // errGone means that the log of a document was replaced by another one.
 var errGone = errors.New("the log was replaced")
 
-// use calls f with a session that is up to date with its log. f must not keep the session, nor wait for a client.
-func (d *documents) use(ctx context.Context, path string, f func(*document) error) error {
-	return d.hold(ctx, path, f, func(*document) error { return nil })
-}
-
-// hold calls f like use, and then send, which may wait for a client. During send the session stays open and its tree may grow; send calls
+// hold calls f with a session that is up to date with its log, and then send. f must not keep the session, nor wait for a client; send may
+// wait. During send the session stays open and its tree may grow; send calls
 // read to look at it.
 func (d *documents) hold(ctx context.Context, path string, f, send func(*document) error) error {
 	for try := 0; ; try++ {

@@ -47,7 +47,7 @@ func getTree(r *request, p treeParams) error {
 	return r.streamed(jsonMedia, func(w io.Writer) error {
 		var view *wire.Tree
 		total := 0
-		return r.s.docs.hold(r.Context(), row.Path, func(doc *document) error {
+		return r.hold(r.Context(), row.Path, func(doc *document) error {
 			if r.unchanged(doc.tag + "-" + r.form()) {
 				return errNotModified
 			}
@@ -234,7 +234,7 @@ func getContext(r *request, p contextParams) error {
 		if err != nil {
 			return err
 		}
-		return r.s.docs.hold(r.Context(), row.Path, func(doc *document) error {
+		return r.hold(r.Context(), row.Path, func(doc *document) error {
 			if r.unchanged(doc.tag + "-" + r.form()) {
 				return errNotModified
 			}
@@ -280,7 +280,7 @@ func getBlob(r *request, p blobParams) error {
 // sendBlob sends bytes of the session at a path. Its headers prevent a browser from taking them for a page.
 func (r *request) sendBlob(path string, read func(*document) ([]byte, error)) error {
 	return r.s.sender.Bytes(r.w, r.Request, func() (data []byte, err error) {
-		err = r.s.docs.use(r.Context(), path, func(doc *document) error {
+		err = r.use(r.Context(), path, func(doc *document) error {
 			data, err = read(doc)
 			return err
 		})

@@ -2,7 +2,9 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/server/logs"
 	"github.com/treeline-dev/treeline/server/metrics"
 	"github.com/treeline-dev/treeline/server/view"
+	"github.com/treeline-dev/treeline/store"
 )
 
 // admitted passes the grant of an admitted request to the mux.
@@ -169,6 +172,30 @@ func (r *request) find(key string) (l *view.List, row *place.Row, own string, er
 		}
 	}
 	return nil, nil, "", err
+}
+
+// mayRead refuses a session that was opened, if it has become one of another project since the list was read. A session whose log names no
+// directory belongs to the project of its row.
+func (r *request) mayRead(s *store.Session) error {
+	if h := s.Header(); h.CWD != "" && !r.grant.Allows(h.CWD) {
+		return fmt.Errorf("%w: %.80q", place.ErrNoSession, h.ID)
+	}
+	return nil
+}
+
+// hold is documents.hold for a session that the request may see.
+func (r *request) hold(ctx context.Context, path string, f, send func(*document) error) error {
+	return r.s.docs.hold(ctx, path, func(doc *document) error {
+		if err := r.mayRead(doc.sess); err != nil {
+			return err
+		}
+		return f(doc)
+	}, send)
+}
+
+// use is hold for a caller that sends nothing before it returns.
+func (r *request) use(ctx context.Context, path string, f func(*document) error) error {
+	return r.hold(ctx, path, f, func(*document) error { return nil })
 }
 
 // checkSource refuses a source that does not exist, or that has no sessions that the client may see.

@@ -412,3 +412,36 @@ func TestLimitedBlobs(t *testing.T) {
 	does("writer", "POST", "/logs/create?name="+newLog, head(newID)+picture("a1", ref(plan)))
 	reads("writer", newLog, plan, false)
 }
+
+// A limited token does not read a session that has become one of another project since the list was read.
+func TestLimitedStale(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	all, err := m.store.OpenWriting("team://archive", "")
+	m.must(err)
+	path := "/api/v1/sessions/" + beds
+	for _, part := range []string{"", "/entries", "/context"} {
+		if code, body := m.as("reader", "GET", path+part, ""); code != 200 {
+			t.Fatalf("%s: %d %s; want the status 200", part, code, body)
+		}
+	}
+	at, err := all.Stat(t.Context(), ourLog)
+	m.must(err)
+	text := strings.ReplaceAll(head(beds), "/garden", "/vault") + said("s1", "", "user", "The combination is 1234")
+	_, err = all.Replace(t.Context(), at, slices.Collect(func(yield func([]byte) bool) {
+		for one := range strings.Lines(text) {
+			if !yield([]byte(strings.TrimSuffix(one, "\n"))) {
+				return
+			}
+		}
+	})...)
+	m.must(err)
+	for _, part := range []string{"", "/entries", "/context"} {
+		if code, body := m.as("reader", "GET", path+part, ""); code == 200 || strings.Contains(body, "combination") || strings.Contains(body, "/vault") {
+			t.Errorf("%s: %d %s; want no part of it", part, code, body)
+		}
+	}
+	if code, body := m.as("writer", "POST", path+"/label", `{"entry":"s1","label":"x"}`, "Content-Type", "application/json"); code == 200 {
+		t.Errorf("%d %s; want that nothing is written to it", code, body)
+	}
+}

@@ -88,6 +88,9 @@ func exportPage(r *request) error {
 		return err
 	}
 	defer s.Close()
+	if err := r.mayRead(s); err != nil {
+		return err
+	}
 	if opt.Leaf != nil {
 		if _, err := s.Tree().Get(*opt.Leaf); err != nil {
 			return err

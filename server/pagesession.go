@@ -45,7 +45,7 @@ func (r *request) showSession(write func(*page.Site, io.Writer, page.SessionPage
 	return r.html(func(b *bytes.Buffer) error {
 		v := viewing{request: r, l: l, row: row, q: r.URL.Query()}
 		v.page.Key = key
-		if err := r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
+		if err := r.use(r.Context(), row.Path, func(doc *document) error {
 			if r.unchanged(r.aging(doc.tag + "-" + l.Tag + "-" + r.form())) {
 				return errNotModified
 			}

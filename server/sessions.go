@@ -174,7 +174,7 @@ func (r *request) opened(key string, f func(*document) error) error {
 	if err != nil {
 		return err
 	}
-	return r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
+	return r.use(r.Context(), row.Path, func(doc *document) error {
 		if r.unchanged(doc.tag + "-" + r.form()) {
 			return errNotModified
 		}

@@ -28,7 +28,9 @@ func (r *request) changing(key string, f func(context.Context, *store.Session) e
 	if err != nil {
 		return err
 	}
-	err = f(ctx, s)
+	if err = r.mayRead(s); err == nil {
+		err = f(ctx, s)
+	}
 	if closeErr := s.Close(); err == nil {
 		err = closeErr
 	}
@@ -173,7 +175,7 @@ func fork(r *request, p forkParams) (done keyedSession, err error) {
 	}
 	ctx := context.WithoutCancel(r.Context())
 	opt := store.CreateOptions{CWD: p.CWD, Write: r.writing()}
-	err = r.s.docs.use(ctx, row.Path, func(doc *document) error {
+	err = r.use(ctx, row.Path, func(doc *document) error {
 		if p.CWD == "" {
 			opt.CWD, opt.Write.Force, opt.Dir = doc.sess.CWD(), true, doc.sess.Dir() // the directory may no longer exist
 		}

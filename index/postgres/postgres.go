@@ -23,7 +23,8 @@
 //
 // A log is put by a transaction that locks its row and compares the row with what the program knew when it began to read the log. If they
 // differ, another program was faster, and nothing is put. A log that is new to the index is locked in treeline.log, and put only if it has
-// not been removed since. One program at a time merges. A search is a transaction that sees one state of all tables.
+// not been removed since. A removal locks the row before the statement that deletes it, which then sees all that was put. One program at a
+// time merges. A search is a transaction that sees one state of all tables.
 //
 // Rows of pending are groups of logs that must be compared (index.Group). Each put or removal of one of their logs gives them a new number.
 // The result of a comparison is put by a transaction that locks these rows and deletes them, if they still have the numbers that they had

@@ -147,7 +147,8 @@ type Record struct {
 // Records belong to the caller again once a method has returned without an error: a backend copies what it keeps.
 type Backend interface {
 	// Create makes a new log of these records, all or nothing: no reader sees a part of them.
-	// ErrExist if the name is in use, ErrName if it is not valid.
+	// ErrExist if the name is in use, ErrName if it is not valid. As in a file system, no log is below another log: Create
+	// fails for a name below that of a log, and for the name of a folder that holds logs.
 	Create(ctx context.Context, name string, records ...[]byte) (Log, error)
 
 	// Append adds records after the last one, in order, and returns the log as it is then: the records are its last

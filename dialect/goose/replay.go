@@ -75,7 +75,7 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 		if flag(row, "agentVisible") {
 			m := said{entry: e, role: rawjson.Str(row, "role")}
 			for c := range rawjson.Elements(rawjson.Get(row, "content_json")) {
-				if shown(c) && !again(c, thoughts) {
+				if shown(c) && (m.role != "assistant" || !again(c, thoughts)) {
 					m.contents = append(m.contents, c)
 				}
 			}
@@ -85,12 +85,17 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 	return list, model, nil, nil
 }
 
-// again reports whether a content is thinking that came before, with the same signature. The program sends it once.
+// again reports whether a content of an answer is thinking that came before, with the same signature. The program keeps the first.
 func again(c []byte, thoughts map[string]bool) bool {
-	if typeOf(c) != "thinking" {
+	var key string
+	switch typeOf(c) {
+	case "thinking":
+		key = rawjson.Str(c, "thinking") + "\x00" + rawjson.Str(c, "signature")
+	case "redactedThinking":
+		key = "\x00\x00" + rawjson.Str(c, "data")
+	default:
 		return false
 	}
-	key := rawjson.Str(c, "thinking") + "\x00" + rawjson.Str(c, "signature")
 	known := thoughts[key]
 	thoughts[key] = true
 	return known

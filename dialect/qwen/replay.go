@@ -14,6 +14,8 @@ type turn struct {
 	entry session.Entry
 	role  string
 	parts [][]byte
+	// stray: the message has another role than those of the user and the model.
+	stray bool
 }
 
 // Replay implements session.Replayer.
@@ -25,6 +27,9 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 		history, err := d.history(p)
 		if err != nil {
 			yield(session.ContextMessage{}, err)
+			return
+		}
+		if slices.ContainsFunc(history, func(t turn) bool { return t.stray }) {
 			return
 		}
 		for _, m := range send(history) {
@@ -130,6 +135,7 @@ func (d *reader) isPiece(t *session.Tree, e, first session.Entry) bool {
 
 func turnOf(e session.Entry, message []byte) turn {
 	t := turn{entry: e, role: rawjson.Str(message, "role")}
+	t.stray = rawjson.Truthy(message) && t.role != contents.User && t.role != contents.Model
 	for part := range rawjson.Elements(rawjson.Get(message, "parts")) {
 		if rawjson.IsObject(part) || rawjson.IsString(part) {
 			t.parts = append(t.parts, contents.List(part)...)
@@ -183,6 +189,11 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 	history, err := d.history(p)
 	if err != nil {
 		return nil // the context itself has the error
+	}
+	if k := slices.IndexFunc(history, func(t turn) bool { return t.stray }); k >= 0 {
+		e := history[k].entry
+		return []session.Problem{{Line: e.Line, Offset: e.Span.Offset, Kind: session.ProblemRefused,
+			Message: "Qwen Code does not resume the session: the role of a message is neither user nor model", Advice: "its entries are shown all the same"}}
 	}
 	var first session.Entry
 	for k := d.begin(p); k < p.Len(); k++ {

@@ -34,8 +34,9 @@ type agent struct {
 	bound bool
 	// project reduces the body of a request to what is compared.
 	project func(body []byte) ([]string, error)
-	// random makes a session. Without it the sessions of the dialect's tests are resumed.
+	// random makes a session. own: the sessions of the dialect's tests are resumed.
 	random func(seed uint64) draft.Session
+	own    bool
 	// place gives the file of a session below the home of a user who works in a directory.
 	place func(workDir, id string) string
 	// settings writes what the program needs to find the stand-in.
@@ -72,7 +73,7 @@ type agent struct {
 // agents in the order in which they resume sessions.
 var agents = []agent{
 	{
-		program: program{name: "claude-code-2.1.325", packages: []string{"@anthropic-ai/claude-code@2.1.325"}},
+		program: program{name: "claude-code-2.1.328", packages: []string{"@anthropic-ai/claude-code@2.1.328"}},
 		dialect: claude.Claude, binary: "@anthropic-ai/claude-code-" + runtime.GOOS + "-*/claude",
 		api: fakeapi.Messages, project: projected.Messages, random: draft.Claude,
 		place: func(workDir, id string) string {
@@ -101,7 +102,7 @@ var agents = []agent{
 		},
 	},
 	{
-		program: program{name: "codex-0.166.0", packages: []string{"@openai/codex@0.166.0"}},
+		program: program{name: "codex-0.169.0", packages: []string{"@openai/codex@0.169.0"}},
 		dialect: codex.Codex, binary: "@openai/codex-" + runtime.GOOS + "-*/vendor/*/bin/codex",
 		api: fakeapi.Responses, project: projected.Responses, random: draft.Codex,
 		place: func(_, id string) string {

@@ -11,6 +11,7 @@ import (
 
 	rowsgoose "github.com/treeline-dev/treeline/backend/rows/goose"
 	"github.com/treeline-dev/treeline/dialect/goose"
+	"github.com/treeline-dev/treeline/internal/interop/draft"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
 	"github.com/treeline-dev/treeline/internal/interop/projected"
 )
@@ -22,7 +23,7 @@ var goosePackage = "@aaif/goose-binary-" + runtime.GOOS + "-" + strings.Replace(
 var gooseCLI = agent{
 	program: program{name: "goose-1.52.0", packages: []string{goosePackage + "@1.52.0"}},
 	dialect: goose.Goose, binary: goosePackage + "/bin/goose",
-	api: fakeapi.Chat, project: projectGoose, mark: `<turn-context>`,
+	api: fakeapi.Chat, project: projectGoose, random: draft.Goose, mark: `<turn-context>`,
 	rows: &table{
 		database: filepath.Join(".local", "share", "goose", "sessions", "sessions.db"), tables: rowsgoose.Tables, directory: "working_dir",
 		own: func(log []byte, n int) []byte {

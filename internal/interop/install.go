@@ -37,7 +37,7 @@ var contextScript []byte
 
 var (
 	pi073 = program{name: "pi-0.73.1", packages: []string{"@mariozechner/pi-coding-agent@0.73.1"}, script: treeScript, file: "peer.mjs"}
-	pi15  = program{name: "pi-1.5.0", packages: []string{npm.Pi}, script: piScript, file: "peer.mjs", unused: npm.PiUnused()}
+	pi15  = program{name: "pi-1.5.2", packages: []string{npm.Pi}, script: piScript, file: "peer.mjs", unused: npm.PiUnused()}
 	omp13 = program{
 		name: "omp-13.19.0", packages: []string{"@oh-my-pi/pi-coding-agent@13.19.0", "bun@1.4.4"}, script: ompScript, file: "peer.mts",
 		unused: []string{"@oh-my-pi/omp-stats", "linkedom", "markit-ai", "puppeteer"}, bun: true,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,15 @@ type table struct {
 func (a agent) rowScenes(opt options) (list []scene, err error) {
 	if list, err = a.ownRows(); err != nil {
 		return nil, err
+	}
+	for i := range opt.resumes {
+		if a.random == nil {
+			break
+		}
+		seed := opt.seed + uint64(i)
+		list = append(list, scene{name: fmt.Sprintf("random-%d", seed), lay: func(ctx context.Context, d *desk) (treeline.ResumeCommand, error) {
+			return d.layRows(ctx, a.random(seed).Log)
+		}})
 	}
 	for i := range opt.resumes / 4 {
 		list = append(list, written(opt.seed+uint64(i)))

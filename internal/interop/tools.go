@@ -69,7 +69,7 @@ func compareTools(ctx context.Context, opt options) error {
 // cannot call them as easily. Its command line runs on bun, since it wants a newer node than most machines have.
 func listInPi(ctx context.Context, opt options) error {
 	p := pi15
-	p.name, p.packages = "pi-cli-1.5.0", append(p.packages[:1:1], "bun@1.4.4")
+	p.name, p.packages = "pi-cli-1.5.2", append(p.packages[:1:1], "bun@1.4.4")
 	dir, err := p.folder(opt)
 	if err != nil {
 		return err

@@ -12,13 +12,13 @@ import (
 )
 
 // Pi is pi's newest version. Only its session manager and its store of prompts are used.
-const Pi = "@earendil-works/pi-coding-agent@1.5.0"
+const Pi = "@earendil-works/pi-coding-agent@1.5.2"
 
 // PiUnused returns the packages of Pi that its session manager and its store of prompts do not import.
 func PiUnused() []string {
 	return []string{
 		"@earendil-works/pi-codemode", "@earendil-works/pi-mcp", "@earendil-works/pi-schema", "@earendil-works/pi-telemetry",
-		"@earendil-works/pi-tui",
+		"@earendil-works/pi-tui", "lovely-mermaid",
 	}
 }
 

@@ -77,9 +77,6 @@ func (c *copilot) call() {
 	var requests, ids []string
 	for k := range 1 + c.rnd.IntN(3) {
 		id := fmt.Sprintf("call-%d-%d", c.n, k)
-		if c.one(15) && len(c.calls) > 0 {
-			id = c.pick(c.calls...)
-		}
 		requests = append(requests, fmt.Sprintf(`{"toolCallId":"%s","name":"bash"%s}`, id, c.pick(`,"arguments":{"command":"ls"},"type":"function"`,
 			`,"arguments":{"command":"ls"}`, `,"arguments":{},"type":"function"`, `,"type":"function"`, `,"arguments":"text","type":"custom"`,
 			`,"arguments":"{\"a\":1}","type":"function"`, `,"arguments":[1],"type":"function"`, `,"arguments":{"b":1,"a":[1.50]},"toolTitle":"List"`)))
@@ -157,7 +154,9 @@ func (c *copilot) subagent() {
 func (c *copilot) odd() {
 	c.step(
 		func() { c.event("future.event", `{"any":1}`) },
-		func() { c.event("session.truncation", `{"tokenLimit":1,"performedBy":"x"}`) },
+		func() {
+			c.event("session.truncation", `{"tokenLimit":1,"preTruncationTokensInMessages":9,"preTruncationMessagesLength":3,"postTruncationTokensInMessages":1,"postTruncationMessagesLength":1,"tokensRemovedDuringTruncation":8,"messagesRemovedDuringTruncation":2,"performedBy":"x"}`)
+		},
 		func() { c.event("session.model_change", `{"newModel":"gpt-5"}`) },
 		func() { c.event("session.title_changed", `{"title":"A title"}`) },
 		func() { c.event("system.message", `{"role":"system","content":"prompt"}`) },

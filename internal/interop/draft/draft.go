@@ -1,5 +1,5 @@
-// Package draft makes random sessions of Claude Code, Codex, Gemini CLI, Qwen Code and Copilot CLI from crafted lines: conversations as the programs
-// write them, with damage and oddities. The same seed makes the same session.
+// Package draft makes random sessions of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI and Goose from crafted lines:
+// conversations as the programs write them, with damage and oddities. The same seed makes the same session.
 //
 // A session has a few ordinary turns and a few oddities, so that a difference points to its cause.
 package draft

@@ -127,6 +127,42 @@ func (g *gemini) odd() {
 		func() { g.message("", "user", `[]`, "") },
 		func() { g.message("", "user", `[{"text":"`+"\u2028"+`break"}]`, "") },
 		func() { g.line(`{"unknown":1}`) },
+		g.odder, g.odder, g.odder,
+	)
+}
+
+// odder writes what the program does not write.
+func (g *gemini) odder() {
+	said, id := quote(g.said()), g.ids[g.rnd.IntN(len(g.ids))]
+	g.step(
+		func() { g.line(`{"timestamp":"%s","type":"user","content":%s}`, stamp(1), said) },
+		func() { g.line(`{"id":42,"timestamp":"%s","type":"user","content":%s}`, stamp(1), said) },
+		func() { g.line(`{"id":"n%d","timestamp":"%s","content":%s}`, g.n, stamp(1), said) },
+		func() { g.message("", g.pick("user", "gemini"), g.pick("null", "42", "{}", "[null]", `[[]]`), "") },
+		func() { g.message("", g.pick("user", "gemini"), `[`+said+`,{"text":"part"}]`, "") },
+		func() { g.message("", "gemini", `[{"text":`+said+`,"thoughtSignature":"s"}]`, "") },
+		func() {
+			g.message("", "user", `[{"text":"see"},{"fileData":{"mimeType":"image/png","fileUri":"gs://x/y.png"}}]`, "")
+		},
+		func() { g.message("", "user", `[{"text":`+said+`,"thought":true}]`, "") },
+		func() {
+			g.message("", "gemini", `""`, fmt.Sprintf(`,"toolCalls":[{"id":"k%d","name":"x","args":{},"status":"%s"}]`, g.n, g.pick("error", "cancelled", "executing")))
+		},
+		func() {
+			g.message("", "gemini", said, `,"toolCalls":`+g.pick(`null`, `[]`, `[{"name":"x"}]`, `[{"id":"k","name":"x","args":null,"result":null}]`, `[{"id":"k","name":"x","args":{},"result":{"text":"r"}}]`, `[{"id":"k","name":"x","args":{},"result":[{"text":"r"}]}]`))
+		},
+		func() {
+			g.message("", "user", `[{"functionResponse":{"id":"k","name":"x","response":{"output":"o"}}},{"text":`+said+`}]`, "")
+		},
+		func() { g.message("", "user", said, `,"displayContent":"shown"`) },
+		func() {
+			g.line(`{"$set":%s}`, g.pick("null", `{}`, `{"messages":null}`, `{"messages":[]}`, `{"messages":{}}`, `{"sessionId":"other"}`, `{"kind":"subagent"}`, `{"summary":42}`))
+		},
+		func() { g.line(`{"$rewindTo":%s}`, g.pick("null", "42", `""`)) },
+		func() { g.line(`{"id":"%s","$rewindTo":"%s","type":"user","content":%s}`, id, id, said) },
+		func() {
+			g.line(`{"id":"%s","$set":{"messages":[]},"timestamp":"%s","type":"user","content":%s}`, id, stamp(1), said)
+		},
 	)
 }
 

@@ -132,6 +132,46 @@ func (q *qwen) odd() {
 			q.message("user", "user", `{"text":"/stats"}`)
 			q.next("system", `,"subtype":"slash_command","systemPayload":{"phase":"result","rawCommand":"/stats","outputHistoryItems":[{"type":"assistant"}]}`)
 		},
+		q.odder, q.odder, q.odder,
+	)
+}
+
+// odder writes what the program does not write.
+func (q *qwen) odder() {
+	typ, role := "user", "user"
+	if q.one(2) {
+		typ, role = "assistant", "model"
+	}
+	q.step(
+		func() { q.next(typ, "") },
+		func() {
+			q.next(typ, `,"message":`+q.pick("null", "{}", `"text"`, `{"role":"`+role+`"}`, `{"role":"`+role+`","parts":null}`))
+		},
+		func() { q.message(typ, q.pick("user", "model", "system"), q.said()) },
+		func() {
+			q.message(typ, role, q.said(), q.pick("null", `"text"`, `{}`, `{"future":1}`, `{"text":42}`, `{"text":null}`))
+		},
+		func() { q.message(typ, role, q.pick(`{"text":" "}`, `{"text":"\n"}`, `{"text":""}`), q.said()) },
+		func() { q.message("assistant", "model", `{"text":"signed","thoughtSignature":"s"}`) },
+		func() { q.message("assistant", "model", `{"functionCall":{"name":"read_file","args":{}}}`) },
+		func() {
+			q.message("assistant", "model", fmt.Sprintf(`{"functionCall":{"id":"t%d","name":"x","args":{}}}`, q.n), fmt.Sprintf(`{"functionCall":{"id":"t%d","name":"y"}}`, q.n))
+			q.message("tool_result", "user", fmt.Sprintf(`{"functionResponse":{"id":"t%d","name":"x","response":{"output":"o"}}}`, q.n-1))
+		},
+		func() {
+			q.message("assistant", "model", fmt.Sprintf(`{"functionCall":{"id":"r%d","name":"x","args":{}}}`, q.n))
+			q.message("tool_result", "user", fmt.Sprintf(`{"functionResponse":{"id":"r%d","name":"x","response":%s}}`, q.n-1,
+				q.pick(`{}`, `null`, `{"a":{"b":1}}`, `{"output":{"x":1}}`, `{"output":""}`, `{"error":"e","output":"o"}`)), q.said())
+		},
+		func() {
+			q.message("user", "user", `{"functionResponse":{"name":"x","response":{"output":"o"}}}`, q.said())
+		},
+		func() {
+			q.next("system", `,"subtype":"chat_compression","systemPayload":`+q.pick(`{}`, `{"compressedHistory":[]}`, `{"compressedHistory":null}`,
+				`{"compressedHistory":[{"role":"user","parts":[{"text":"S"}]}]}`, `{"compressedHistory":[{"role":"model","parts":[{"functionCall":{"id":"c","name":"x","args":{}}}]},{"role":"user","parts":[{"text":"S"}]}]}`))
+		},
+		func() { q.next("system", `,"message":{"role":"user","parts":[{"text":"of the system"}]}`) },
+		func() { q.next("system", `,"subtype":"`+q.pick("notification", "at_command", "microcompaction")+`"`) },
 	)
 }
 

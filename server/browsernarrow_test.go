@@ -72,7 +72,7 @@ func TestBrowserNarrow(t *testing.T) {
 	}
 }
 
-// TestBrowserFollows: a page that follows a session stays where it is after its reader went back.
+// TestBrowserFollows: a page that follows a session stays where it is after its reader went back, and follows into another branch.
 func TestBrowserFollows(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -98,6 +98,12 @@ func TestBrowserFollows(t *testing.T) {
 	if now := tab.Eval("scrollY"); now != at {
 		t.Errorf("the page moved from %s to %s", at, now)
 	}
+	tab.Press("f")
+	tab.Wait(end)
+	extend(t, file, said("n3", "m20", "user", "In another branch.")+said("n4", "n3", "assistant", strings.Repeat("A long line.\n\n", 60)))
+	tab.Wait(`document.querySelector("#n4") && document.readyState == "complete" && document.querySelector("[data-do=follow]").textContent == "Following" && ` + end)
+	extend(t, file, said("n5", "n4", "user", "Onward."))
+	tab.Wait(`document.querySelector("#n5") && ` + end)
 }
 
 // TestBrowserMore: the keys lead to the last entry and to the links to earlier and later entries, and the focus stays on such a link.

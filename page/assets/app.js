@@ -250,6 +250,12 @@ const live = () => {
     if (on) { toEnd(); count(0); }
   };
   follow?.addEventListener("click", () => pursue(!following));
+  // reload keeps on following.
+  const reload = () => {
+    if (following) history.scrollRestoration = "manual";
+    kept("follow", following ? location.pathname : "", "sessionStorage");
+    location.reload();
+  };
   if (newest) newest.onclick = () => { $(".fork.new")?.scrollIntoView({ block: "center" }); count(0); };
   // mark draws a line above the first block that is new since the page was opened, or since the last visit.
   const mark = (block) => {
@@ -267,6 +273,8 @@ const live = () => {
     }
     addEventListener("pagehide", () => kept("visits", JSON.stringify([[here, ids().pop()], ...visits().filter((v) => v[0] !== here).slice(0, 99)])));
   }
+  if (follow && kept("follow", undefined, "sessionStorage") === location.pathname) pursue(true);
+  kept("follow", "", "sessionStorage");
   addEventListener("scroll", () => {
     const end = innerHeight + scrollY > document.body.scrollHeight - 120;
     if (fresh && end) count(0);
@@ -284,21 +292,20 @@ const live = () => {
     const holder = $("[data-live=blocks]"), list = $$(":scope > [data-block]", holder), url = new URL(fragment, location.href);
     if (list.length > 4) url.searchParams.set("after", decodeURIComponent(list[list.length - 5].id)); // results may still come for the last calls
     const doc = await fetched(url), atEnd = !$("[data-more=after]");
-    if (!list.length && $("[data-block]", doc)) return location.reload(); // its title and tree are new, too
+    if (!list.length && $("[data-block]", doc)) return reload(); // its title and tree are new, too
     const added = atEnd ? merge(holder, doc) : [];
-    if (!added && following) return location.reload();
+    if (!added && following) return reload();
     if (!added) {
       newest.hidden = false;
       newest.textContent = "Continues in another branch";
-      newest.onclick = () => location.reload();
-    } else if (added.length && following) {
-      toEnd();
-    } else if (added.length) {
+      newest.onclick = reload;
+    } else if (added.length && !following) {
       mark(added[0]);
       count(fresh + added.length);
     }
     if (added?.length && $("[data-more=after]", doc)) soon(); // more than a page of them
     replace(doc, ["rail", "meta", "side"]);
+    if (added?.length && following) toEnd();
   };
   const refresh = async () => {
     timer = 0;
@@ -322,7 +329,7 @@ const live = () => {
       f(name);
     }));
     on("start entry session problem", soon);
-    on("reload replaced truncated", (name) => fragment || name === "reload" ? location.reload() : soon());
+    on("reload replaced truncated", (name) => fragment || name === "reload" ? reload() : soon());
     on("removed", () => fragment ? say("This session was removed", true) : soon());
     source.onopen = () => {
       if (lost > 1) say("Connected again");

@@ -55,7 +55,6 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 		problem := form.Refusal(r.dec.Broken, 0, "a row holds no JSON")
 		return nil, "", &problem, nil
 	}
-	thoughts := map[string]bool{}
 	for _, e := range p.Entries() {
 		if e.Kind == session.KindOpaque {
 			continue
@@ -75,7 +74,7 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 		if flag(row, "agentVisible") {
 			m := said{entry: e, role: rawjson.Str(row, "role")}
 			for c := range rawjson.Elements(rawjson.Get(row, "content_json")) {
-				if shown(c) && (m.role != "assistant" || !again(c, thoughts)) {
+				if shown(c) {
 					m.contents = append(m.contents, c)
 				}
 			}
@@ -109,9 +108,10 @@ func tidy(list []said, dropped func(m said, what string)) []said {
 	if dropped == nil {
 		dropped = func(said, string) {}
 	}
+	thoughts := map[string]bool{}
 	for i, m := range list {
 		if m.role == "assistant" {
-			list[i].contents = trimmed(m.contents)
+			list[i].contents = slices.DeleteFunc(trimmed(m.contents), func(c []byte) bool { return again(c, thoughts) })
 		}
 	}
 	var out []said

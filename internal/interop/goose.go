@@ -49,7 +49,14 @@ var gooseCLI = agent{
 		id := command[slices.Index(command, "--session-id")+1]
 		return []string{"run", "--session-id", id, "-r", "-t", prompt}
 	},
+	known: map[string]string{
+		"random-2": gooseJoins, "random-16": gooseJoins, "random-32": gooseJoins, "random-40": gooseJoins, "random-43": gooseJoins,
+		"random-44": gooseJoins, "random-45": gooseJoins, "random-55": gooseJoins, "random-56": gooseJoins, "random-57": gooseJoins,
+	},
 }
+
+// gooseJoins is why some random sessions differ.
+const gooseJoins = "white space between the texts of neighbouring answers, or beside a content for the user alone"
 
 // elsewhere is the text of a result whose picture is in the next message.
 const elsewhere = "\n\t\ttext \"This tool result included an image that is uploaded in the next message.\""

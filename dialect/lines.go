@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -187,10 +188,10 @@ func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to 
 	p := session.Problem{Line: r.Line, Offset: at + int64(pos)}
 	switch {
 	case next < 0 && (r.Torn || short):
-		p.Kind, p.Message = session.ProblemTorn, fmt.Sprintf("the record was cut off after %d bytes", end-pos)
+		p.Kind, p.Message = session.ProblemTorn, "the record was cut off after "+strconv.Itoa(end-pos)+" bytes"
 		p.Advice = "it cannot be read and stays in the file; all before it was kept"
 	default:
-		p.Kind, p.Message = session.ProblemMalformed, fmt.Sprintf("%d bytes are not a JSON record: %v", end-pos, err)
+		p.Kind, p.Message = session.ProblemMalformed, strconv.Itoa(end-pos)+" bytes are not a JSON record: "+err.Error()
 		p.Advice = "they are ignored and stay in the file"
 		if next >= 0 {
 			p.Advice = "the rest of the line was kept"

@@ -11,8 +11,8 @@ package rawjson
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
+	"strconv"
 )
 
 // SyntaxError is the position where a text stops being JSON. Offset counts from the start of the scanned bytes.
@@ -24,7 +24,7 @@ type SyntaxError struct {
 }
 
 // Error implements error.
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.What, e.Offset) }
+func (e *SyntaxError) Error() string { return e.What + " at byte " + strconv.Itoa(e.Offset) }
 
 const (
 	ones   = 0x0101010101010101
@@ -122,7 +122,7 @@ func syntaxError(b []byte, at int) error {
 	if at >= len(b) {
 		return &SyntaxError{Offset: len(b), What: "unexpected end", Short: true}
 	}
-	return &SyntaxError{Offset: at, What: fmt.Sprintf("unexpected %q", b[at])}
+	return &SyntaxError{Offset: at, What: "unexpected " + strconv.QuoteRune(rune(b[at]))}
 }
 
 // skipWord skips true, false and null.

@@ -55,6 +55,7 @@ func fork(ctx context.Context, a *cli.App, ref, cwd, at string, w store.WriteOpt
 	if err != nil {
 		return nil, err
 	}
+	cli.EaseCollection()
 	old, err := s.Open(ctx, path, store.OpenOptions{})
 	if err != nil {
 		return nil, cli.OpenError(path, err)

@@ -74,9 +74,7 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 		if flag(row, "agentVisible") {
 			m := said{entry: e, role: rawjson.Str(row, "role")}
 			for c := range rawjson.Elements(rawjson.Get(row, "content_json")) {
-				if shown(c) {
-					m.contents = append(m.contents, c)
-				}
+				m.contents = append(m.contents, c)
 			}
 			list = append(list, m)
 		}
@@ -111,8 +109,9 @@ func tidy(list []said, dropped func(m said, what string)) []said {
 	thoughts := map[string]bool{}
 	for i, m := range list {
 		if m.role == "assistant" {
-			list[i].contents = slices.DeleteFunc(trimmed(m.contents), func(c []byte) bool { return again(c, thoughts) })
+			m.contents = trimmed(m.contents)
 		}
+		list[i].contents = slices.DeleteFunc(m.contents, func(c []byte) bool { return !shown(c) || m.role == "assistant" && again(c, thoughts) })
 	}
 	var out []said
 	for _, m := range pairs(list, dropped) {

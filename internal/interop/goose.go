@@ -50,13 +50,13 @@ var gooseCLI = agent{
 		return []string{"run", "--session-id", id, "-r", "-t", prompt}
 	},
 	known: map[string]string{
-		"random-2": gooseJoins, "random-16": gooseJoins, "random-32": gooseJoins, "random-40": gooseJoins, "random-43": gooseJoins,
-		"random-44": gooseJoins, "random-45": gooseJoins, "random-55": gooseJoins, "random-56": gooseJoins, "random-57": gooseJoins,
+		"random-2": gooseJoins, "random-40": gooseJoins, "random-44": gooseJoins, "random-45": gooseJoins, "random-55": gooseJoins,
+		"random-56": gooseJoins,
 	},
 }
 
 // gooseJoins is why some random sessions differ.
-const gooseJoins = "white space between the texts of neighbouring answers, or beside a content for the user alone"
+const gooseJoins = "white space between the texts of neighbouring answers"
 
 // elsewhere is the text of a result whose picture is in the next message.
 const elsewhere = "\n\t\ttext \"This tool result included an image that is uploaded in the next message.\""

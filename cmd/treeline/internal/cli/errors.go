@@ -98,12 +98,15 @@ func (a *App) Problems(list []session.Problem) {
 }
 
 // Unread reports that a place or a log could not be read.
-func (a *App) Unread(err error) {
+func (a *App) Unread(err error) { a.Notice(unread(err).Error()) }
+
+// unread removes the name of the system call from an error.
+func unread(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		err = AtPath(p.Path, p)
+		return AtPath(p.Path, p)
 	}
-	a.Notice(err.Error())
+	return err
 }
 
 // OncePath leaves the name of the system call and the second path out of an error such as "a: open a: permission denied". The first path

@@ -149,6 +149,7 @@ func (f *LeafFlags) Add(a *App, cmd *cobra.Command) {
 type ScopeFlags struct {
 	Cwd, Root string
 	All       bool
+	unread    error // the last that could not be read in Root
 }
 
 // Add adds the flags. verb says what is done with the sessions.
@@ -181,6 +182,23 @@ func (f *ScopeFlags) Store(a *App) (*treeline.Store, error) {
 	}
 	return a.Store(f.Root)
 }
+
+// Unread returns a function that reports what cannot be read. In the folder of --root, that is an error of the command, which Unread keeps for
+// the end: the answer is not the one that was asked for. Of the agents' own folders, which nobody named, it is only reported.
+func (f *ScopeFlags) Unread(a *App) func(error) {
+	if f.Root == "" {
+		return a.Unread
+	}
+	return func(err error) {
+		if f.unread != nil {
+			a.Unread(f.unread)
+		}
+		f.unread = err
+	}
+}
+
+// Whole returns the error that Unread kept.
+func (f *ScopeFlags) Whole() error { return unread(f.unread) }
 
 // IsFolder returns an error for anything but a folder.
 func IsFolder(path string) error {

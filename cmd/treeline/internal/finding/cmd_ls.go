@@ -169,6 +169,12 @@ func ls(a *cli.App, cmd *cobra.Command, f *lsFlags) error {
 		}
 		return nil
 	})
+	if err == nil {
+		err = f.Whole()
+	}
+	if err != nil {
+		return err
+	}
 	if total == 0 && f.Root == "" {
 		nothingHere(a, s)
 	} else {
@@ -178,7 +184,7 @@ func ls(a *cli.App, cmd *cobra.Command, f *lsFlags) error {
 	if list.Len() == 0 && f.Root != "" && s.HoldsRuns(ctx, f.Root) {
 		a.Notice(f.Root + " holds run logs, not sessions: 'treeline run ls' lists those of the agents, 'treeline run show FILE' plays one")
 	}
-	return err
+	return nil
 }
 
 // filtered returns the part of a list that passes a filter.
@@ -206,9 +212,9 @@ func lsList(ctx context.Context, a *cli.App, s *treeline.Store, f *lsFlags, filt
 	if d == nil && (f.Root == "" || filter.Needs() || s.Familiar() || s.Paged()) {
 		show := a.Progress("reading sessions")
 		defer show.Clear()
-		return s.Listing(ctx, find.RefreshOptions{Problem: a.Unread, Progress: cli.LogsRead(show)})
+		return s.Listing(ctx, find.RefreshOptions{Problem: f.Unread(a), Progress: cli.LogsRead(show)})
 	}
-	rows, err := s.List(ctx, place.ListOptions{Dialect: d, Problem: a.Unread})
+	rows, err := s.List(ctx, place.ListOptions{Dialect: d, Problem: f.Unread(a)})
 	return listing.Of(rows), err
 }
 

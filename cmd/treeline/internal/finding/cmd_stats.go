@@ -10,7 +10,6 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/console"
-	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/wire"
@@ -83,7 +82,9 @@ func stats(a *cli.App, cmd *cobra.Command, f *statsFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := sumUp(cmd.Context(), a, s, treeline.StatsOptions{Filter: filter, By: keys})
+	opt := treeline.StatsOptions{Filter: filter, By: keys}
+	opt.Refresh.Problem = f.Unread(a)
+	r, err := sumUp(cmd.Context(), a, s, opt)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,10 @@ func stats(a *cli.App, cmd *cobra.Command, f *statsFlags) error {
 		printStats(a, out, r, keys)
 		return nil
 	})
-	if r.Total.Sessions == 0 {
+	if err == nil {
+		err = f.Whole()
+	}
+	if err == nil && r.Total.Sessions == 0 {
 		noneFound(cmd.Context(), a, s, f.Root)
 	}
 	return err
@@ -116,7 +120,7 @@ func sumUp(ctx context.Context, a *cli.App, s *treeline.Store, opt treeline.Stat
 		return r, err
 	}
 	show := a.Progress("reading sessions")
-	opt.Refresh = find.RefreshOptions{Problem: a.Unread, Progress: cli.LogsRead(show)}
+	opt.Refresh.Progress = cli.LogsRead(show)
 	r, err = s.Stats(ctx, opt)
 	show.Clear()
 	return r, err

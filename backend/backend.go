@@ -41,6 +41,7 @@
 //   - Streamer: a log can be created from records that come one after the other. CreateFrom calls it. Implement it unless
 //     logs are small.
 //   - Restorer: a log can be created from exact bytes, including an unterminated last line. Restore calls it.
+//   - Dater: a restored log can keep the time at which it was last changed. RestoreAt calls it.
 //   - Sweeper: a crash can leave files that are not logs.
 //   - Rewriter: programs that take no lock can write to a log while it is replaced or removed. Replace and Remove call it.
 //   - Holder: it is known which programs without a lock have a log open. Holders calls it.

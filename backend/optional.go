@@ -272,6 +272,13 @@ type Restorer interface {
 	Restore(ctx context.Context, name string, content []byte) (Log, error)
 }
 
+// Dater is a Restorer whose logs can have the time at which they were last changed somewhere else.
+type Dater interface {
+	Restorer
+	// RestoreAt is Restore of a log whose Time is at, as far as the backend can.
+	RestoreAt(ctx context.Context, name string, content []byte, at time.Time) (Log, error)
+}
+
 // Restore creates a log from its exact bytes. If the Backend is not a Restorer, an unterminated last line fails with
 // errors.ErrUnsupported: Create would terminate it.
 func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, error) {
@@ -292,10 +299,18 @@ func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, 
 	return b.Create(ctx, name, records...)
 }
 
+// RestoreAt is Restore of a log that was last changed at that time. Only a Dater keeps the time.
+func RestoreAt(ctx context.Context, b Backend, name string, content []byte, when time.Time) (Log, error) {
+	if d, ok := b.(Dater); ok {
+		return d.RestoreAt(ctx, name, content, when)
+	}
+	return Restore(ctx, b, name, content)
+}
+
 // RestoreOnce restores a log, unless it exists already with the same content: so an interrupted restore can be repeated. When it returns,
-// the content is durable in both cases, and its source may be removed. made: the log is new.
-func RestoreOnce(ctx context.Context, b Backend, name string, content []byte) (at Log, made bool, err error) {
-	at, err = Restore(ctx, b, name, content)
+// the content is durable in both cases, and its source may be removed. The log has its time as in RestoreAt. made: the log is new.
+func RestoreOnce(ctx context.Context, b Backend, name string, content []byte, when time.Time) (at Log, made bool, err error) {
+	at, err = RestoreAt(ctx, b, name, content, when)
 	if made = err == nil; errors.Is(err, ErrExist) {
 		there, failed := b.Stat(ctx, name)
 		if failed != nil || there.Size != int64(len(content)) {

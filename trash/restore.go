@@ -37,7 +37,7 @@ func (t *Trash) Restore(ctx context.Context, id string) (Item, error) {
 	if err := t.opt.Folders.NoteFolder(ctx, item.From); err != nil {
 		return item, err
 	}
-	if err := t.putBack(ctx, bin, &item, content); err != nil {
+	if err := t.putBack(ctx, bin, &item, content, at.Time); err != nil {
 		return item, err
 	}
 	if err := t.remove(ctx, bin, &item); err != nil {
@@ -46,9 +46,9 @@ func (t *Trash) Restore(ctx context.Context, id string) (Item, error) {
 	return item, nil
 }
 
-// putBack creates a log with exactly this content, after the files of its folder. If the same content already exists there, a crash left
+// putBack creates a log with exactly this content and time, after the files of its folder. If the same content already exists there, a crash left
 // it.
-func (t *Trash) putBack(ctx context.Context, bin backend.Backend, item *Item, content []byte) (err error) {
+func (t *Trash) putBack(ctx context.Context, bin backend.Backend, item *Item, content []byte, when time.Time) (err error) {
 	path := item.From
 	l, release, err := t.m.LocateWriting(path, "", nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func (t *Trash) putBack(ctx context.Context, bin backend.Backend, item *Item, co
 			return fmt.Errorf("%w; it was not touched, and the session is still in the trash", logtree.Named(path, err))
 		}
 	}
-	if _, _, err = backend.RestoreOnce(ctx, l.Backend, l.Name, content); errors.Is(err, backend.ErrExist) {
+	if _, _, err = backend.RestoreOnce(ctx, l.Backend, l.Name, content, when); errors.Is(err, backend.ErrExist) {
 		return fmt.Errorf("%s: %w; it was not touched, and the session is still in the trash", path, backend.ErrExist)
 	}
 	return logtree.Named(path, err)

@@ -2,7 +2,7 @@
 //
 // The trash is a folder in treeline's state folder with two logs for each session: "<id>.json" says where it came from,
 // "<id>.session" holds its exact bytes. The first is written before the second, and both before the session is removed
-// from its place. So a crash leaves the session in both places rather than in none, and never bytes without an origin.
+// from its place. The copies have the times of the originals, which are restored with them. So a crash leaves the session in both places rather than in none, and never bytes without an origin.
 // The files of a session's folder (see dialect.Foldered) are in "<id>.files".
 //
 // GC counts sessions in the trash as references: they may come back, and need their blobs.
@@ -197,7 +197,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 	if len(files.Logs) > 0 {
 		item.Folder = files.Folder
 	}
-	made, err := item.write(ctx, bin, nameFor(h.ID), all)
+	made, err := item.write(ctx, bin, nameFor(h.ID), all, at.Time)
 	kept := t.files(bin, &item)
 	if err == nil {
 		kept, err = files.CopyTo(ctx, bin, kept.Prefix, kept.Dir, nil)
@@ -265,7 +265,7 @@ func nameFor(id session.ID) string {
 }
 
 // write writes both logs under the first name that is free. It returns those that it created, even after an error.
-func (item *Item) write(ctx context.Context, bin backend.Backend, name string, content []byte) (made []backend.Log, err error) {
+func (item *Item) write(ctx context.Context, bin backend.Backend, name string, content []byte, changed time.Time) (made []backend.Log, err error) {
 	for n := 1; ; n++ {
 		item.ID = name
 		if n > 1 {
@@ -280,7 +280,7 @@ func (item *Item) write(ctx context.Context, bin backend.Backend, name string, c
 		if err == nil {
 			made = []backend.Log{origin}
 			var copied backend.Log
-			if copied, err = bin.Create(ctx, item.ID+contentExt, content); err == nil {
+			if copied, err = backend.RestoreAt(ctx, bin, item.ID+contentExt, content, changed); err == nil {
 				return append(made, copied), nil
 			}
 		}

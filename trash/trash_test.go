@@ -124,6 +124,33 @@ func TestTrash(t *testing.T) {
 	}
 }
 
+// TestRestoreTimes: a session and the files of its folder are as old as before.
+func TestRestoreTimes(t *testing.T) {
+	y := newYard(t)
+	const (
+		id   = "11111111-1111-4111-8111-111111111111"
+		line = `{"type":"user","uuid":"a","parentUuid":null,"sessionId":"` + id + `","cwd":"/work","timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"user","content":"hello"}}` + "\n"
+	)
+	times := map[string]time.Time{}
+	for _, name := range []string{id + "/subagents/agent-a1.jsonl", id + ".jsonl"} {
+		path := y.Old(".claude/projects/-work/"+name, line)
+		info, err := os.Stat(path)
+		y.Must(err)
+		times[path] = info.ModTime()
+	}
+	_, err := y.bin.Put(t.Context(), y.At(".claude/projects/-work/"+id+".jsonl"))
+	y.Must(err)
+	_, err = y.bin.Restore(t.Context(), id)
+	y.Must(err)
+	for path, want := range times {
+		info, err := os.Stat(path)
+		y.Must(err)
+		if !info.ModTime().Equal(want) {
+			t.Errorf("%s: %v, want %v", path, info.ModTime(), want)
+		}
+	}
+}
+
 // A crash between copy and removal leaves both. Restoring then only empties the trash.
 func TestRestoreAfterCrash(t *testing.T) {
 	y := newYard(t)

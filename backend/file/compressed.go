@@ -246,7 +246,7 @@ func (b *Backend) Expand(ctx context.Context, at backend.Log) (backend.Log, erro
 		return backend.Log{}, changedIsConflict(at.Name, err)
 	}
 	defer r.Close()
-	made, err := durable.Create(b.fs, plain, r.file.Mode.Perm()|0o600, io.NewSectionReader(r, 0, r.size))
+	made, err := durable.CreateDated(b.fs, plain, r.file.Mode.Perm()|0o600, io.NewSectionReader(r, 0, r.size), time.Unix(0, r.file.Nanos))
 	if taken(err) {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
 	}

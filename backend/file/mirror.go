@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/spill"
@@ -65,7 +66,7 @@ func (b *Backend) overwrite(ctx context.Context, at backend.Log, content io.Read
 		return backend.Log{}, err
 	}
 	if at.Generation == "" {
-		return b.create(at.Name, path, content)
+		return b.create(at.Name, path, content, time.Time{})
 	}
 	var all spill.Bytes // content may come slowly: it is read before the lock is taken
 	defer func() { err = errors.Join(err, all.Close()) }()

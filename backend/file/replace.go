@@ -39,7 +39,7 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 		return backend.Log{}, err
 	}
 	if !lines {
-		return b.create(name, path, bytes.NewReader(records[0]))
+		return b.create(name, path, bytes.NewReader(records[0]), time.Time{})
 	}
 	return b.CreateFrom(ctx, name, func(yield func([]byte, error) bool) {
 		for _, r := range records {
@@ -59,7 +59,7 @@ func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2
 	next, stop := iter.Pull2(records)
 	defer stop()
 	p := &pieces{name: name, next: next}
-	log, err := b.create(name, path, p)
+	log, err := b.create(name, path, p, time.Time{})
 	if p.err != nil {
 		return backend.Log{}, p.err // it names the log if it is about it
 	}
@@ -128,11 +128,16 @@ func (e *ending) see(b []byte) {
 
 // Restore implements backend.Restorer.
 func (b *Backend) Restore(ctx context.Context, name string, content []byte) (backend.Log, error) {
+	return b.RestoreAt(ctx, name, content, time.Time{})
+}
+
+// RestoreAt implements backend.Dater.
+func (b *Backend) RestoreAt(ctx context.Context, name string, content []byte, at time.Time) (backend.Log, error) {
 	path, err := b.beginWrite(ctx, name)
 	if err != nil {
 		return backend.Log{}, err
 	}
-	return b.create(name, path, bytes.NewReader(content))
+	return b.create(name, path, bytes.NewReader(content), at)
 }
 
 // beginWrite makes the checks of Create.
@@ -143,7 +148,8 @@ func (b *Backend) beginWrite(ctx context.Context, name string) (path string, err
 	return b.writePath(name)
 }
 
-func (b *Backend) create(name, path string, content io.Reader) (backend.Log, error) {
+// create makes a file that was last changed at a time; zero is now.
+func (b *Backend) create(name, path string, content io.Reader, at time.Time) (backend.Log, error) {
 	// This check only saves work. The link decides.
 	if _, err := b.fs.Stat(path); err == nil {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
@@ -159,7 +165,7 @@ func (b *Backend) create(name, path string, content io.Reader) (backend.Log, err
 		return backend.Log{}, failed(name, err)
 	}
 	end := &ending{Reader: content}
-	info, err := durable.Create(fsys, path, fileMode, end)
+	info, err := durable.CreateDated(fsys, path, fileMode, end, at)
 	if taken(err) {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
 	}

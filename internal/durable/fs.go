@@ -18,6 +18,7 @@ package durable
 import (
 	"io"
 	"io/fs"
+	"time"
 	"unsafe"
 )
 
@@ -128,6 +129,11 @@ func (i Info) SameFile(j Info) bool { return i.Dev == j.Dev && i.Ino == j.Ino }
 type Resolver interface {
 	// EvalSymlinks returns the path without symbolic links, as filepath.EvalSymlinks does.
 	EvalSymlinks(name string) (string, error)
+}
+
+// Dater is an FS that can change the time at which a file was last modified.
+type Dater interface {
+	SetModified(name string, at time.Time) error
 }
 
 // Lister is an FS that stats all files of a folder at less cost than ReadDir and Stat.

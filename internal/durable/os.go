@@ -36,6 +36,9 @@ func (OS) Link(from, to string) error { return os.Link(from, to) }
 // Remove implements FS.
 func (OS) Remove(name string) error { return os.Remove(name) }
 
+// SetModified implements Dater.
+func (OS) SetModified(name string, at time.Time) error { return os.Chtimes(name, time.Time{}, at) }
+
 // EvalSymlinks implements Resolver.
 func (OS) EvalSymlinks(name string) (string, error) { return filepath.EvalSymlinks(name) }
 

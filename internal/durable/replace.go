@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // TempPrefix is the prefix of temporary files. They are in the folder of the file that they become, since a rename cannot cross file
@@ -52,10 +53,21 @@ func ReplaceGrowing(fsys FS, path string, perm fs.FileMode, content io.Reader, m
 // Create makes a new file atomically and durably: a reader never sees a part of it. It fails with fs.ErrExist if the name is taken. If the
 // sync of the folder fails, the file is in place, as in Replace.
 func Create(fsys FS, path string, perm fs.FileMode, content io.Reader) (Info, error) {
+	return CreateDated(fsys, path, perm, content, time.Time{})
+}
+
+// CreateDated is Create of a file that was last modified at a time, unless that is zero or fsys is no Dater. The file has its time before
+// its name, so that it is not set after another program has written to the file. A loss of power may lose the time.
+func CreateDated(fsys FS, path string, perm fs.FileMode, content io.Reader, at time.Time) (Info, error) {
 	dir := filepath.Dir(path)
 	temp, info, err := stage(fsys, dir, perm, content, nothing)
 	if err != nil {
 		return Info{}, err
+	}
+	if d, ok := fsys.(Dater); ok && !at.IsZero() && d.SetModified(temp, at) == nil { // a file system without times is no reason to fail
+		if dated, err := fsys.Stat(temp); err == nil {
+			info.Nanos = dated.Nanos
+		}
 	}
 	// Unlike a rename, a link does not replace a file.
 	err = fsys.Link(temp, path)
@@ -187,6 +199,14 @@ func (u unsynced) Open(name string, flag int, perm fs.FileMode) (File, error) {
 }
 
 func (unsynced) SyncDir(string) error { return nil }
+
+// SetModified implements Dater if the file system does.
+func (u unsynced) SetModified(name string, at time.Time) error {
+	if d, ok := u.FS.(Dater); ok {
+		return d.SetModified(name, at)
+	}
+	return errors.ErrUnsupported
+}
 
 type unsyncedFile struct{ File }
 

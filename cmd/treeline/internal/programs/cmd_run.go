@@ -31,6 +31,17 @@ func Run(a *cli.App) *cobra.Command {
 // runHelp says how a run is named, in the help of every command that takes one.
 const runHelp = "\n\n<run> is a file, a run id or the beginning of one, or @last: the newest of all runs. @last~1 is the one before it."
 
+// runLastHelp follows runHelp where the name may be left out.
+const runLastHelp = "\nThe default is @last."
+
+// runArgs returns the names of the runs that a command is for.
+func runArgs(given []string) []string {
+	if len(given) == 0 {
+		return []string{"@last"}
+	}
+	return given
+}
+
 func locateRun(ctx context.Context, s *treeline.Store, ref string) (string, error) {
 	if cli.IsPath(ref) {
 		return ref, nil

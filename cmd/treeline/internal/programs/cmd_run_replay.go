@@ -22,16 +22,16 @@ func runReplayCommand(a *cli.App) *cobra.Command {
 		addr       string
 	)
 	cmd := &cobra.Command{
-		Use:   "replay <run> --llm | --serve",
+		Use:   "replay [<run>] --llm | --serve",
 		Short: "Show requests and responses, or stand in for the model",
 		Long: "With --llm, print each request to the model as it was sent, with its response.\n\n" +
 			"With --serve, answer an agent in the model's place: an HTTP endpoint on this machine, with the chat-completions API\n" +
 			"that most agents can use, returns the recorded responses one after the other. If a request differs from the recorded\n" +
 			"one, the first difference is printed, and set in the response header X-Treeline-Difference. The command ends when all\n" +
-			"responses have been sent, or with Ctrl-C. The exit code is 1 if a request differed." + runHelp,
+			"responses have been sent, or with Ctrl-C. The exit code is 1 if a request differed." + runHelp + runLastHelp,
 		Example: "  treeline run replay @last --llm\n" +
 			"  treeline run replay 51214102 --serve --addr 127.0.0.1:8080 & OPENAI_BASE_URL=http://127.0.0.1:8080/v1 my-agent",
-		Args: cli.Args("<run>"),
+		Args: cli.Args("[<run>]"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case llm == serve:
@@ -45,7 +45,7 @@ func runReplayCommand(a *cli.App) *cobra.Command {
 					return cli.Misused("--addr: %w", err)
 				}
 			}
-			r, err := openRun(cmd.Context(), a, given[0])
+			r, err := openRun(cmd.Context(), a, runArgs(given)[0])
 			if err != nil {
 				return err
 			}

@@ -16,15 +16,15 @@ import (
 func runShowCommand(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "show <run>",
+		Use:   "show [<run>]",
 		Short: "Show what the user saw",
 		Long: "Play the events of a run in order, between the prompt and how the run ended. Tool results are folded. With --all they\n" +
 			"are complete, and the raw output of each tool (result_raw) is printed as it was recorded. With --json, each record is\n" +
-			"printed on its own line, as it is in the log." + runHelp,
+			"printed on its own line, as it is in the log." + runHelp + runLastHelp,
 		Example: "  treeline run show @last\n  treeline run show 51214102 --json | jq -r .event.type",
-		Args:    cli.Args("<run>"),
+		Args:    cli.Args("[<run>]"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			r, err := openRun(cmd.Context(), a, given[0])
+			r, err := openRun(cmd.Context(), a, runArgs(given)[0])
 			if err != nil {
 				return err
 			}

@@ -44,6 +44,13 @@ func Label(a *cli.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if clear && s.Tree().Label(id) == "" {
+					a.Notice(string(id) + " has no label; nothing was written")
+					if a.JSON {
+						return a.Say(wire.NewLabel(id, ""), "")
+					}
+					return nil
+				}
 				done, err := s.Label(cmd.Context(), id, label)
 				if err != nil {
 					return err

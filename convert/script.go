@@ -84,14 +84,27 @@ func (c *crossing) refused() bool {
 	return false
 }
 
-// perform converts by a script. If not everything can be restored as it was, nothing is.
+// perform converts by a script. If not everything can be restored as it was, nothing is. If the agent does not continue after the entries
+// that the header carries either, the new session is a copy like any other: it has an id and a header of its own, and carries the old ones.
 func (c *crossing) perform() error {
-	begin := len(c.passages)
+	carried := c.passages // by the header
 	again, err := c.restoring()
 	if !again {
 		return err
 	}
-	c.passages = c.passages[:begin]
+	if err = c.afresh(carried); len(carried) == 0 || !errors.Is(err, store.ErrUnsupported) {
+		return err
+	}
+	c.back = nil
+	if err := c.begin(); err != nil {
+		return err
+	}
+	return c.afresh(nil)
+}
+
+// afresh converts everything after some passages, and restores nothing.
+func (c *crossing) afresh(passages []*passage) error {
+	c.passages = slices.Clip(passages)
 	clear(c.origins)
 	clear(c.done)
 	clear(c.passageOf)

@@ -107,6 +107,48 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s:%d (byte %d): %s; %s", e.File, e.Line, e.Offset, e.Message, e.Advice)
 }
 
+// LongLineError is the error for a line that is longer than a backend reads, which is a gigabyte, such as the NUL bytes of a sparse file. The
+// log is read up to that line, and not appended to.
+type LongLineError struct {
+	// File names the log. Line counts from 1, and is 0 if it is not known; Offset is where the line begins.
+	File   string
+	Line   int
+	Offset int64
+	// Most is the limit in bytes.
+	Most int
+}
+
+// Error says where the line is, and what to do.
+func (e *LongLineError) Error() string {
+	where := fmt.Sprintf("%s (byte %d)", e.File, e.Offset)
+	if e.Line > 0 {
+		where = fmt.Sprintf("%s:%d (byte %d)", e.File, e.Line, e.Offset)
+	}
+	return where + ": " + e.Message() + "; " + e.Advice()
+}
+
+// Message says what is wrong.
+func (e *LongLineError) Message() string {
+	return fmt.Sprintf("the line is longer than %d bytes", e.Most)
+}
+
+// Advice says what was kept, and what to do.
+func (e *LongLineError) Advice() string {
+	return fmt.Sprintf("it was not read, nor what follows it, and nothing was changed; to go on, copy the file, then cut it to %d bytes", e.Offset)
+}
+
+// LongLine turns the error of a splitter whose line is too long into a *LongLineError, and leaves any other error as it is.
+func LongLine(name string, err error) error {
+	var long interface {
+		LongLine() (offset int64, most int)
+	}
+	if err != nil && errors.As(err, &long) {
+		offset, most := long.LongLine()
+		return &LongLineError{File: name, Offset: offset, Most: most}
+	}
+	return err
+}
+
 // Log is the identity of a log at one moment.
 type Log struct {
 	// Name is the slash path of the log.
@@ -168,8 +210,8 @@ type Backend interface {
 	Replace(ctx context.Context, at Log, records ...[]byte) (Log, error)
 
 	// Read yields the records of the log from offset, which must be 0 or the End of a record, up to at.Size; records
-	// appended later are not seen. A record may have any length. Read ends at the first error: ErrNotExist,
-	// ErrChanged if the log is shorter than at.Size or was replaced, or the cause of ctx. From offset at.Size it
+	// appended later are not seen. A record may have a gigabyte. Read ends at the first error: ErrNotExist,
+	// a *LongLineError, ErrChanged if the log is shorter than at.Size or was replaced, or the cause of ctx. From offset at.Size it
 	// yields no record, and ErrChanged unless the log is the same or has grown.
 	Read(ctx context.Context, at Log, offset int64) iter.Seq2[Record, error]
 

@@ -70,8 +70,8 @@ type Reader interface {
 
 // Renewer is a Reader that can follow its log as it grows, even after the name was removed or given to another log.
 type Renewer interface {
-	Reader
-	// Renew makes ReadAt read the log as it is now, and returns its size. grew reports that the old content is still
+	RecordReader
+	// Renew makes ReadAt and Records read the log as it is now, and returns its size. grew reports that the old content is still
 	// there, possibly with more after it.
 	Renew() (size int64, grew bool, err error)
 }

@@ -286,7 +286,8 @@ func (r *reader) readShared(ctx context.Context, j *job) (l index.Log, err error
 // unreadable returns the error if it concerns the log itself. Other errors, such as a lost connection, end the update.
 func unreadable(ctx context.Context, err error) error {
 	var damage *backend.DamageError
-	if err != nil && ctx.Err() == nil && (errors.As(err, &damage) || errors.Is(err, logtree.ErrNotSession)) {
+	var long *backend.LongLineError
+	if err != nil && ctx.Err() == nil && (errors.As(err, &damage) || errors.As(err, &long) || errors.Is(err, logtree.ErrNotSession)) {
 		return err
 	}
 	return nil

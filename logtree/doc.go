@@ -32,7 +32,12 @@ func Named(path string, err error) error {
 		return err
 	}
 	var damage *backend.DamageError
+	var long *backend.LongLineError
 	switch {
+	case errors.As(err, &long):
+		return &session.Problem{
+			File: path, Line: long.Line, Offset: long.Offset, Kind: session.ProblemUnreadable, Message: long.Message(), Advice: long.Advice(),
+		}
 	case errors.As(err, &damage):
 		return &session.Problem{
 			File: damage.File, Line: damage.Line, Offset: damage.Offset, Kind: session.ProblemMalformed,

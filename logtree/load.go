@@ -24,6 +24,8 @@ type Loaded struct {
 	// Loose: the last line is unterminated and holds entries beside something that is not a record. An append would move
 	// the whole line aside as torn.
 	Loose bool
+	// Long is why the log was not read to its end: a line that is too long. Such a log must not be written.
+	Long *backend.LongLineError
 }
 
 // Load reads a log and builds its tree. Only the envelopes of entries are kept; src reads the rest on demand. path names the log in
@@ -46,7 +48,12 @@ func (r Reader) Load(ctx context.Context, b backend.Backend, at backend.Log, d d
 			l.Loose = IsLoose(r.Data, r.Torn, l.Builder.Len()-before)
 		}
 	})
-	if err != nil {
+	if l.Long, _ = errors.AsType[*backend.LongLineError](err); l.Long != nil {
+		l.Torn, l.Loose = false, false
+		l.Builder.Problem(session.Problem{
+			Line: l.Long.Line, Offset: l.Long.Offset, Kind: session.ProblemUnreadable, Message: l.Long.Message(), Advice: l.Long.Advice(),
+		})
+	} else if err != nil {
 		return l, err
 	}
 	if err := l.Decoder.Finish(); err != nil {

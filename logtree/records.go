@@ -22,6 +22,9 @@ func Leading(ctx context.Context, b backend.Backend, at backend.Log) ([]dialect.
 func leading(records iter.Seq2[dialect.Record, error]) ([]dialect.Record, error) {
 	var first []dialect.Record
 	for r, err := range records {
+		if _, long := errors.AsType[*backend.LongLineError](err); long {
+			break // Load reports it
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +99,7 @@ func number(records iter.Seq2[backend.Record, error], name string, lines bool, y
 	for r, err := range records {
 		switch {
 		case err != nil:
-			yield(dialect.Record{}, err)
+			yield(dialect.Record{}, OnLine(err, line+1))
 			return
 		case lines:
 			line++
@@ -114,6 +117,17 @@ func number(records iter.Seq2[backend.Record, error], name string, lines bool, y
 			}
 		}
 	}
+}
+
+// OnLine adds a number of lines to the place of an error.
+func OnLine(err error, lines int) error {
+	var long *backend.LongLineError
+	if !errors.As(err, &long) {
+		return err
+	}
+	at := *long
+	at.Line += lines
+	return &at
 }
 
 // splitLines splits the bytes of a log at newlines; a carriage return before one is dropped. A last line without
@@ -159,7 +173,7 @@ func each(ctx context.Context, b backend.Backend, at backend.Log, r backend.Read
 	}
 	for r, err := range numbered(backend.Records(ctx, b, at, r, seen), at.Name, lines) {
 		if err != nil {
-			return err
+			return OnLine(err, line)
 		}
 		r.Line += line
 		take(r)

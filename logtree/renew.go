@@ -2,7 +2,9 @@ package logtree
 
 import (
 	"context"
+	"errors"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -25,12 +27,15 @@ func (l *Log) Renew(ctx context.Context) (Change, error) {
 	switch {
 	case err != nil || change != Grown:
 		return change, err
-	case t.Unterminated:
+	case t.Unterminated, l.Long != nil:
 		return Replaced, nil // the last record may have been continued
 	}
 	for record, err := range t.Records(ctx, now) {
 		if err != nil {
 			l.halved = true
+			if _, long := errors.AsType[*backend.LongLineError](err); long {
+				return Replaced, nil // opened again, the log has it as a Problem
+			}
 			return Replaced, err
 		}
 		l.Decoder.Decode(record)

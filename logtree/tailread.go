@@ -1,11 +1,9 @@
 package logtree
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"hash/crc32"
-	"io"
 	"iter"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -51,7 +49,11 @@ func (t *Tail) records(ctx context.Context, now backend.Log, yield func(dialect.
 	t.torn = false
 	for r, err := range t.Backend.Read(ctx, now, t.Pos) {
 		if err != nil {
-			yield(dialect.Record{}, err)
+			line := t.Line + 1
+			if t.Unterminated {
+				line--
+			}
+			yield(dialect.Record{}, OnLine(err, line))
 			return
 		}
 		if t.Wait && r.Torn && (len(r.Data) > longLine || !IsWhole(r.Data)) {
@@ -155,14 +157,10 @@ func (t *Tail) Rest() (c Change, records iter.Seq[dialect.Record]) {
 		c = Replaced
 	}
 	return c, func(yield func(dialect.Record) bool) {
-		rest := bufio.NewReader(io.NewSectionReader(t.held, t.Pos, size-t.Pos))
-		for {
-			data, err := rest.ReadBytes('\n')
-			if len(data) == 0 || err != nil && !IsWhole(data) {
+		for r, err := range t.held.Records(context.Background(), t.Pos) {
+			if err != nil || r.Torn && !IsWhole(r.Data) {
 				return
 			}
-			r := backend.Record{Offset: t.Pos, End: t.Pos + int64(len(data)), Torn: err != nil}
-			r.Data = bytes.TrimSuffix(bytes.TrimSuffix(data, []byte{'\n'}), []byte{'\r'})
 			if line, ok := t.next(r); ok && !yield(line) {
 				return
 			}

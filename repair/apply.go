@@ -142,6 +142,9 @@ func (r *Repairer) plan(ctx context.Context, l place.Location, opt Options) (*Pl
 	if h := log.Tree.Header(); h.Newer {
 		return nil, log.At, fmt.Errorf("%s: version %d was %w of the agent; it is read only", l.Path, h.Version, dialect.ErrNewer)
 	}
+	if log.Long != nil { // the log would lose what was not read
+		return nil, log.At, logtree.Named(l.Path, log.Long)
+	}
 	// Reading records would omit the bytes between them.
 	all, err := backend.ReadAll(ctx, l.Backend, log.At)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
@@ -305,5 +306,21 @@ func TestRepairRefuses(t *testing.T) {
 	}
 	if _, err := b.Plan(t.Context(), b.At("nosuch.jsonl"), Options{}); err == nil {
 		t.Error("there is a plan for no file")
+	}
+}
+
+// A log with a line that is too long was not read to its end, so it is not replaced.
+func TestRepairLongLine(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 19
+	w := world.New(t, func(w *world.World) { w.Drivers = []backend.Driver{file.Driver(file.Options{LongestLine: most})} })
+	path := w.Old("long.jsonl", header+"\n"+m("a", "null")+"\ntorn\n")
+	w.Must(os.Truncate(path, 4*most))
+	_, err := New(w.Store.Machine, nil).Repair(t.Context(), path, Options{})
+	if p, ok := errors.AsType[*session.Problem](err); !ok || p.Line != 4 {
+		t.Errorf("%v; want a Problem in line 4", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != 4*most {
+		t.Errorf("the log is %v, %v; want it as it was", info, err)
 	}
 }

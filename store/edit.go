@@ -58,7 +58,7 @@ func (s *Session) lines(ctx context.Context) ([]line, error) {
 	}
 	for r, err := range s.at.Backend.Read(ctx, s.log, 0) {
 		if err != nil {
-			return nil, err
+			return nil, logtree.OnLine(err, len(list)+1)
 		}
 		l := line{data: bytes.Clone(r.Data), offset: r.Offset}
 		l.cr = r.End-l.end() > 1

@@ -168,6 +168,9 @@ func (s *Session) startWriting(ctx context.Context, l logtree.Loaded, opt WriteO
 	if h := s.tree.Header(); h.Newer {
 		return s.named(newer(h))
 	}
+	if l.Long != nil { // what was not read would be missing after a rewrite
+		return s.named(l.Long)
+	}
 	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer) // for sessions that this one becomes
 	s.goOn(d, l, opt)
 	s.note(ctx)
@@ -210,6 +213,9 @@ func (s *Session) reload(ctx context.Context, at backend.Log) error {
 		return err
 	}
 	l, err := s.store.Reader().Load(ctx, s.at.Backend, at, s.dialect, s.at.Path, src, s.tree.Header())
+	if err == nil && l.Long != nil {
+		err = l.Long
+	}
 	if err == nil {
 		err = s.same(l.Tree.Header())
 	}

@@ -126,7 +126,7 @@ func (w *writer) settle(before durable.Info, batch []byte) (backend.Log, error) 
 func (w *writer) mend(ctx context.Context) (added *backend.Mended, err error) {
 	begin, line, err := w.lastLine()
 	if err != nil {
-		return nil, failed(w.name, err)
+		return nil, err
 	}
 	mended := backend.Mended{Log: w.name, Offset: begin, Size: int64(len(line))}
 	if rawjson.Valid(line) {
@@ -164,14 +164,15 @@ func (w *writer) mend(ctx context.Context) (added *backend.Mended, err error) {
 	return nil, nil
 }
 
-// lastLine reads the bytes after the last newline.
+// lastLine reads the bytes after the last newline. A line that is too long for memory is a *backend.LongLineError.
 func (w *writer) lastLine() (begin int64, line []byte, err error) {
 	// Backwards, since the file may be long.
 	const step = 64 << 10
+	room := make([]byte, min(w.left.Size, step))
 	for begin = w.left.Size; begin > 0; {
-		chunk := make([]byte, min(begin, step))
+		chunk := room[:min(begin, step)]
 		if _, err := w.f.ReadAt(chunk, begin-int64(len(chunk))); err != nil {
-			return 0, nil, err
+			return 0, nil, failed(w.name, err)
 		}
 		if i := bytes.LastIndexByte(chunk, '\n'); i >= 0 {
 			begin -= int64(len(chunk) - i - 1)
@@ -179,9 +180,12 @@ func (w *writer) lastLine() (begin int64, line []byte, err error) {
 		}
 		begin -= int64(len(chunk))
 	}
+	if w.left.Size-begin > int64(w.b.opt.LongestLine) {
+		return 0, nil, &backend.LongLineError{File: w.name, Offset: begin, Most: w.b.opt.LongestLine}
+	}
 	line = make([]byte, w.left.Size-begin)
 	_, err = w.f.ReadAt(line, begin)
-	return begin, line, err
+	return begin, line, failed(w.name, err)
 }
 
 // standStill returns when the file has been unchanged for TornWait. If it changes meanwhile, that is a conflict.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/jsonl"
 	"github.com/treeline-dev/treeline/internal/spill"
 )
 
@@ -201,12 +202,15 @@ func (e *expanded) Records(ctx context.Context, offset int64) iter.Seq2[backend.
 			yield(backend.Record{}, err)
 			return
 		}
-		splitLines(ctx, e, offset, e.size, yield)
+		splitLines(ctx, e, e.name, offset, e.size, jsonl.Longest, yield)
 	}
 }
 
 // View implements backend.ViewReader.
 func (e *expanded) View(from, size int64, look func(data []byte) error) (err error) {
+	if size > jsonl.Longest {
+		return fmt.Errorf("%s: a view of so many bytes: %w", e.name, errors.ErrUnsupported)
+	}
 	data, unmap, err := e.content.Map(from, size)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", e.name, errors.ErrUnsupported, err)

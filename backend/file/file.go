@@ -79,6 +79,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/jsonl"
 )
 
 // ownPrefix begins the names of temporary files.
@@ -98,6 +99,8 @@ type Options struct {
 	// TornWait is how long a torn record must have been unchanged before it is moved, since its writer may only be slow;
 	// 0 means 2 seconds.
 	TornWait time.Duration
+	// LongestLine is the length in bytes of the longest line that is read, or ended by an append; 0 means jsonl.Longest.
+	LongestLine int
 	// FS is the file system; nil means that of the operating system.
 	FS durable.FS
 	// Clock returns the time; nil means time.Now.
@@ -118,6 +121,7 @@ func (o *Options) fill() {
 	if o.TornWait == 0 {
 		o.TornWait = 2 * time.Second
 	}
+	o.LongestLine = cmp.Or(o.LongestLine, jsonl.Longest)
 	if o.FS == nil {
 		o.FS = durable.OS{}
 	}

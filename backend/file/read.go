@@ -107,7 +107,7 @@ func (b *Backend) snapshot(name, path string, size int64) (*snapshot, error) {
 	if size < 0 {
 		size = info.Size
 	}
-	return &snapshot{f: f, name: name, isLines: backend.IsText(name), size: size, tail: tail, seen: info}, nil
+	return &snapshot{f: f, name: name, isLines: backend.IsText(name), size: size, tail: tail, seen: info, most: b.opt.LongestLine}, nil
 }
 
 // snapshot is an open log as the caller saw it. Open returns it as a Reader.
@@ -116,6 +116,7 @@ type snapshot struct {
 	name    string
 	isLines bool
 	size    int64
+	most    int    // see Options.LongestLine
 	tail    []byte // the last bytes before size
 
 	// open is held for reading while the file is in use, so that Close cannot release a descriptor that a read is
@@ -282,7 +283,7 @@ func (s *snapshot) Records(ctx context.Context, offset int64) iter.Seq2[backend.
 		case err != nil:
 			yield(backend.Record{}, err)
 		case s.isLines:
-			splitLines(ctx, s, offset, size, yield)
+			splitLines(ctx, s, s.name, offset, size, s.most, yield)
 		case offset == 0:
 			s.whole(size, yield)
 		}
@@ -290,15 +291,16 @@ func (s *snapshot) Records(ctx context.Context, offset int64) iter.Seq2[backend.
 }
 
 // splitLines yields the records of a log of lines.
-func splitLines(ctx context.Context, r io.ReaderAt, offset, size int64, yield func(backend.Record, error) bool) {
+func splitLines(ctx context.Context, r io.ReaderAt, name string, offset, size int64, most int, yield func(backend.Record, error) bool) {
 	split := splitters.Get().(*jsonl.Splitter)
 	defer func() {
 		split.Reset(nil, 0) // releases the file, and the buffer of a very long line
 		splitters.Put(split)
 	}()
+	split.Most = most
 	split.ResetAt(r, offset, size)
 	for r, err := range split.All(ctx) {
-		if !yield(backend.Record(r), err) {
+		if !yield(backend.Record(r), backend.LongLine(name, err)) {
 			return
 		}
 	}
@@ -306,6 +308,10 @@ func splitLines(ctx context.Context, r io.ReaderAt, offset, size int64, yield fu
 
 // whole yields the single record of a whole log.
 func (s *snapshot) whole(size int64, yield func(backend.Record, error) bool) {
+	if size > int64(s.most) {
+		yield(backend.Record{}, &backend.LongLineError{File: s.name, Line: 1, Most: s.most})
+		return
+	}
 	data := make([]byte, size)
 	if _, err := s.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
 		yield(backend.Record{}, err)

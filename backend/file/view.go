@@ -21,6 +21,9 @@ func (s *snapshot) View(from, size int64, look func(data []byte) error) (err err
 	if s.size < viewLeast {
 		return fmt.Errorf("%s: a view of so few bytes: %w", s.name, errors.ErrUnsupported)
 	}
+	if size > int64(s.most) { // a line that needs it is refused by Records
+		return fmt.Errorf("%s: a view of so many bytes: %w", s.name, errors.ErrUnsupported)
+	}
 	m, ok := s.f.(durable.Mapper)
 	if !ok {
 		return fmt.Errorf("%s: a view: %w", s.name, errors.ErrUnsupported)

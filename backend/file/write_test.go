@@ -321,3 +321,30 @@ func TestRestore(t *testing.T) {
 		t.Errorf("restored outside of the root: %v", err)
 	}
 }
+
+// An unterminated last line that is too long for memory stays where it is, and nothing is appended.
+func TestAppendToLongLine(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 19
+	root := t.TempDir()
+	if err := put(root, "log.jsonl", []byte("{}\n")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "log.jsonl")
+	if err := os.Truncate(path, 3+most+1); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, root, file.Options{LongestLine: most})
+	at, err := b.Stat(t.Context(), "log.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Append(t.Context(), at, []byte("{}"))
+	var long *backend.LongLineError
+	if !errors.As(err, &long) || long.Offset != 3 {
+		t.Errorf("%v; want a LongLineError at 3", err)
+	}
+	if now, err := b.Stat(t.Context(), "log.jsonl"); err != nil || !now.Same(at) {
+		t.Errorf("the log was %v and is %v, %v", at, now, err)
+	}
+}

@@ -323,7 +323,7 @@ func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.S
 			return
 		}
 		for r, err := range jsonl.NewSplitter(bytes.NewReader(content[offset:]), offset).All(ctx) {
-			if !yield(backend.Record(r), err) {
+			if !yield(backend.Record(r), backend.LongLine(at.Name, err)) {
 				return
 			}
 		}

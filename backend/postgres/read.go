@@ -220,7 +220,7 @@ func (h *held) Records(ctx context.Context, offset int64) iter.Seq2[backend.Reco
 			return
 		}
 		for r, err := range jsonl.NewSplitter(s, offset).All(ctx) {
-			if !yield(backend.Record(r), err) {
+			if !yield(backend.Record(r), backend.LongLine(h.at.Name, err)) {
 				return
 			}
 		}

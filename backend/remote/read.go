@@ -253,7 +253,7 @@ func (b *Backend) records(ctx context.Context, at backend.Log, offset int64, hol
 		return
 	}
 	for r, err := range jsonl.NewSplitter(s, offset).All(ctx) {
-		if !yield(backend.Record(r), err) {
+		if !yield(backend.Record(r), backend.LongLine(at.Name, err)) {
 			return
 		}
 	}

@@ -9,7 +9,8 @@
 // The last line of a log may be unterminated, because its writer was cut off or never writes the '\n'. It is a record too,
 // flagged Torn.
 //
-// Only memory limits the length of a record: sessions contain images.
+// A record may have Longest bytes: sessions contain images. A longer line is not read. Without that limit, a log that ends in many gigabytes
+// without a newline, such as the NUL bytes of a sparse file, would exhaust the memory.
 //
 // # Implementation
 //
@@ -20,8 +21,10 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 )
@@ -36,6 +39,23 @@ const (
 	// idleReads is how often a reader may return nothing and no error, as in bufio.
 	idleReads = 100
 )
+
+// Longest is the length in bytes of the longest line that is read, with a byte for its line end.
+const Longest = 1 << 30
+
+// LongError is the error for a line that is longer than a Splitter reads. The lines before it were yielded.
+type LongError struct {
+	Offset int64 // where the line begins
+	Most   int   // the limit in bytes
+}
+
+// LongLine returns where the line begins, and the limit. Package backend asks for it.
+func (e *LongError) LongLine() (offset int64, most int) { return e.Offset, e.Most }
+
+// Error implements error.
+func (e *LongError) Error() string {
+	return fmt.Sprintf("the line at byte %d has more than %d bytes", e.Offset, e.Most)
+}
 
 // Record is one line.
 type Record struct {
@@ -52,6 +72,9 @@ type Record struct {
 // Splitter yields the records of a log. The zero value is an empty log; Reset sets another one and reuses the buffer. A
 // Splitter is not safe for concurrent use.
 type Splitter struct {
+	// Most is the length in bytes of the longest line; 0 means Longest.
+	Most int
+
 	r    io.Reader
 	sect section // r after ResetAt, here to save an allocation
 
@@ -92,7 +115,7 @@ func (s *Splitter) ResetAt(r io.ReaderAt, offset, end int64) {
 	s.Reset(&s.sect, offset)
 }
 
-// Next returns the next record, io.EOF after the last one, or the error of the reader. An incomplete line before an error is
+// Next returns the next record, io.EOF after the last one, the error of the reader, or a *LongError. An incomplete line before an error is
 // not yielded: only at the end of a log is a record torn.
 func (s *Splitter) Next() (Record, error) {
 	for {
@@ -159,7 +182,12 @@ func (s *Splitter) fill() {
 		s.n = copy(s.home, pending)
 		s.buf, s.home = s.home, nil
 	case len(pending) == len(s.buf):
-		bigger := make([]byte, s.bigger(len(pending)))
+		size, ok := s.bigger(len(pending))
+		if !ok {
+			s.err = &LongError{Offset: s.base, Most: s.most()}
+			return
+		}
+		bigger := make([]byte, size)
 		s.n = copy(bigger, pending)
 		if s.home == nil {
 			s.home = s.buf
@@ -190,14 +218,17 @@ func (s *Splitter) fill() {
 	s.err = io.ErrNoProgress
 }
 
-// bigger returns the buffer size for a line of which pending bytes are read. With random access it finds the end of the line first:
-// doubling would make a buffer of up to twice the size, while the previous one is still in use.
-func (s *Splitter) bigger(pending int) int {
+func (s *Splitter) most() int { return cmp.Or(s.Most, Longest) }
+
+// bigger returns the buffer size for a line of which pending bytes are read; ok is false if the line is too long. With random access it
+// finds the end of the line first: doubling would make a buffer of up to twice the size, while the previous one is still in use.
+func (s *Splitter) bigger(pending int) (size int, ok bool) {
+	most := s.most()
 	if s.r != &s.sect || s.home == nil {
-		return 2 * pending
+		return min(2*pending, most), pending < most
 	}
 	at := s.sect.off
-	for at < s.sect.end {
+	for at < s.sect.end && at-s.sect.off <= int64(most-pending) {
 		window := s.home[:min(int64(len(s.home)), s.sect.end-at)]
 		n, err := s.sect.r.ReadAt(window, at)
 		if i := bytes.IndexByte(window[:n], '\n'); i >= 0 {
@@ -208,7 +239,8 @@ func (s *Splitter) bigger(pending int) int {
 			break // the next read reports it
 		}
 	}
-	return pending + max(int(at-s.sect.off), 1)
+	size = pending + max(int(at-s.sect.off), 1)
+	return size, size <= most
 }
 
 // section reads [off, end) of r. Unlike io.SectionReader it reports an early end of r as an error.

@@ -299,6 +299,74 @@ func TestLongLineBuffer(t *testing.T) {
 	}
 }
 
+// A line that is too long is an error with its place, after the lines before it, and no memory is allocated for it.
+func TestLongest(t *testing.T) {
+	const most = 8 * chunk
+	for _, tc := range []struct {
+		name string
+		line int64 // length with its line end
+		torn bool
+		ok   bool
+	}{
+		{"longest", most, false, true},
+		{"longest, torn", most - 1, true, true},
+		{"too long", most + 1, false, false},
+		{"too long, torn", most, true, false},
+		{"much too long", 1 << 50, true, false},
+	} {
+		log := &zeros{head: "short\n", size: 6 + tc.line, torn: tc.torn}
+		for kind, reset := range map[string]func(s *Splitter){
+			"stream":        func(s *Splitter) { s.Reset(io.NewSectionReader(log, 0, log.size), 0) },
+			"random access": func(s *Splitter) { s.ResetAt(log, 0, log.size) },
+		} {
+			s := &Splitter{Most: most}
+			reset(s)
+			recs, err := collect(s)
+			if tc.ok {
+				if err != nil || len(recs) != 2 || recs[1].End != log.size || recs[1].Torn != tc.torn {
+					t.Errorf("%s, %s: %d records, %v", tc.name, kind, len(recs), err)
+				}
+				continue
+			}
+			var long *LongError
+			if !errors.As(err, &long) || long.Offset != 6 || len(recs) != 1 {
+				t.Errorf("%s, %s: %d records, %v; want the first line and a LongError at 6", tc.name, kind, len(recs), err)
+			}
+			if _, again := s.Next(); !errors.Is(again, err) {
+				t.Errorf("%s, %s: the error does not stay: %v", tc.name, kind, again)
+			}
+			if len(s.buf) > most {
+				t.Errorf("%s, %s: a buffer of %d bytes", tc.name, kind, len(s.buf))
+			}
+			s.Reset(strings.NewReader("next\n"), 0)
+			if recs, err := collect(s); err != nil || len(recs) != 1 {
+				t.Errorf("%s, %s: the next log: %d records, %v", tc.name, kind, len(recs), err)
+			}
+		}
+	}
+}
+
+// zeros is a log of so many bytes: head, then NUL bytes, and a line end unless it is torn.
+type zeros struct {
+	head string
+	size int64
+	torn bool
+}
+
+func (z *zeros) ReadAt(p []byte, off int64) (n int, err error) {
+	if left := z.size - off; int64(len(p)) > left {
+		p, err = p[:left], io.EOF
+	}
+	clear(p)
+	if off < int64(len(z.head)) {
+		copy(p, z.head[off:])
+	}
+	if !z.torn && len(p) > 0 && off+int64(len(p)) == z.size {
+		p[len(p)-1] = '\n'
+	}
+	return len(p), err
+}
+
 // A reader that fails with an error that wraps io.EOF, as a lost connection does, has not reached the end of the log.
 func TestWrappedEOF(t *testing.T) {
 	lost := fmt.Errorf("lost: %w", io.EOF)

@@ -100,7 +100,7 @@ func (o *original) notice(ctx context.Context, copied backend.Backend, at backen
 	if n := len(w.Skip); n > 0 {
 		from = w.Skip[n-1].To
 	}
-	if !o.lines || w.Redacted > 0 || len(spans) == 0 || from >= o.at.Size || at.Generation != w.CGen || at.Size < w.At {
+	if !o.lines || w.Redacted > 0 && !w.Clean || len(spans) == 0 || from >= o.at.Size || at.Generation != w.CGen || at.Size < w.At {
 		return grown, nil
 	}
 	size := o.at.Size - from

@@ -41,7 +41,7 @@ func (s *sending) diverged(ctx context.Context, state growth) error {
 	if len(s.w.Elsewhere) > s.w.Taken {
 		common = s.w.Elsewhere[s.w.Taken].From
 	}
-	text, err := marshalMark(&mark{V: markVersion, At: -1, Fork: s.it.name, Redacted: s.w.Redacted, Time: s.p.c.opt.Clock().UTC().Format(time.RFC3339)})
+	text, err := marshalMark(&mark{V: markVersion, At: -1, Fork: s.it.name, Redacted: s.w.Redacted, Clean: s.w.Clean, Time: s.p.c.opt.Clock().UTC().Format(time.RFC3339)})
 	if err != nil {
 		return err
 	}

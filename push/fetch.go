@@ -62,13 +62,6 @@ func (f *fetching) try(ctx context.Context) error {
 	case f.it != nil && w.settled(stampOf(f.it.log), f.there.Log) && w.Taken == len(w.Elsewhere):
 		f.e.Fate = Unchanged
 		return nil
-	case marked && m.Redacted > 0 && f.p.back(origin):
-		if f.it == nil || w != nil && w.At < f.there.Size {
-			f.e.Fate, f.e.Why = Withheld, "its copy is redacted, and is not for the machine that it comes from"
-		} else {
-			f.e.Fate = Unchanged
-		}
-		return nil
 	case f.it == nil && w != nil && !w.Gone && w.Seen != (stamp{}):
 		if w.copied(f.there.Log) {
 			f.e.Fate = Unchanged // the log was removed on this machine
@@ -76,6 +69,10 @@ func (f *fetching) try(ctx context.Context) error {
 		}
 		f.e.Fate, f.e.Why = Withheld, "it was removed here, and has changed in the archive since"
 		return nil
+	case marked && m.Redacted > 0 && f.p.back(origin):
+		if allowed, err := f.allowed(ctx, w, m); err != nil || !allowed {
+			return err
+		}
 	}
 	if f.it == nil {
 		f.e.Fate = Created
@@ -238,7 +235,7 @@ func (f *fetching) create(ctx context.Context, from backend.Log, name string) er
 		return err
 	}
 	m, _ := readMark(f.there.Mark)
-	f.w.mark = mark{V: markVersion, Of: from.Size, At: from.Size, CGen: from.Generation, Redacted: m.Redacted}
+	f.w.mark = mark{V: markVersion, Of: from.Size, At: from.Size, CGen: from.Generation, Redacted: m.Redacted, Clean: m.Redacted > 0}
 	f.w.Name, f.digest = f.there.Name, d
 	f.w.Taken, f.w.Skip = 0, nil
 	f.name = name

@@ -28,6 +28,9 @@ type PullOptions struct {
 	Into string
 	// Deletions moves logs that were removed in the archive to the trash.
 	Deletions bool
+	// Redacted copies logs of this machine in which secrets were redacted, if they no longer exist here. A log that exists here never gets
+	// a redacted text.
+	Redacted bool
 	// DryRun only reports what would be done.
 	DryRun bool
 	// Workers is the number of logs that are copied at once; 0 means a number that suits the machine.

@@ -36,8 +36,11 @@
 // A redacted copy has one record for each record of the original, without the secrets that package internal/redact finds in that record.
 // The same record always gives the same bytes. Watermarks count bytes of the original. An unterminated last line waits until it is
 // complete, or until the log has not changed for a minute. Files that are not made of lines are redacted as one text. Images are copied
-// unchanged. A blob that is not an image and has a secret is not copied. The mark of the copy has the version of the rules. A redacted copy
-// is never pulled into its origin.
+// unchanged. A blob that is not an image and has a secret is not copied. The mark of the copy has the version of the rules, and
+// whether they found anything. If they did not, the copy is as good as an exact one, and is pulled into its origin. Older marks do not say so;
+// then the copy is clean if it has the hash of the original. Any other redacted copy is pulled into its origin only if that is
+// asked for, and only if the original is not there: a redacted text never replaces an original, and is never added to one. From then on, what
+// was pulled is the original.
 //
 // # Deletions
 //
@@ -175,6 +178,8 @@ type Event struct {
 	Bytes int64
 	// Fork is the name in the archive, or the path, of the session that the other side's log became.
 	Fork string
+	// Redacted means that the log here is a redacted copy of an original that this machine has lost.
+	Redacted bool
 	// Why says why the log was withheld.
 	Why string
 	Err error

@@ -78,7 +78,7 @@ func (s *sending) keep() {
 // anew creates or replaces the copy.
 func (s *sending) anew(ctx context.Context) error {
 	s.digest = newDigest()
-	s.w.mark, s.w.Skip, s.w.Taken = mark{V: markVersion, Redacted: s.p.version()}, nil, 0
+	s.w.mark, s.w.Skip, s.w.Taken = mark{V: markVersion, Redacted: s.p.version(), Clean: s.p.opt.Redact}, nil, 0
 	if s.p.opt.DryRun {
 		s.e.Bytes = s.o.at.Size
 		return nil
@@ -102,9 +102,9 @@ func (s *sending) atOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		out, data, _, loose := s.transform(piece)
+		out, data, secrets, loose := s.transform(piece)
 		_, _ = whole.Write(data)
-		s.w.Of, s.w.Loose = s.w.Of+int64(len(data)), loose
+		s.w.Of, s.w.Loose, s.w.Clean = s.w.Of+int64(len(data)), loose, s.w.Clean && secrets == 0
 		size += int64(len(out))
 	}
 	s.digest = whole
@@ -247,7 +247,7 @@ func (s *sending) leadIn(ctx context.Context, anew bool) error {
 // prepare prepares a piece for sending: it redacts the piece if required, sends its blobs first, and moves the watermark.
 func (s *sending) prepare(ctx context.Context, piece []byte) (out []byte, bytes int64, err error) {
 	out, data, secrets, loose := s.transform(piece)
-	s.w.Loose = loose
+	s.w.Loose, s.w.Clean = loose, s.w.Clean && secrets == 0
 	if v := s.p.version(); s.w.Redacted == 0 || v < s.w.Redacted {
 		s.w.Redacted = v
 	}

@@ -42,6 +42,8 @@ type mark struct {
 	CGen string `json:"cgen,omitempty"`
 	// Redacted is the lowest version of the rules by which a record of the copy was redacted; 0 means an exact copy.
 	Redacted int `json:"redacted,omitempty"`
+	// Clean means that redaction found nothing in a redacted copy, so its records are those of the original. Older marks do not say so.
+	Clean bool `json:"clean,omitempty"`
 	// Loose means that a redacted copy ends with the original's unterminated line, which does not count in Of.
 	Loose bool `json:"loose,omitempty"`
 	// Elsewhere are the spans of the copy that do not come from the original.

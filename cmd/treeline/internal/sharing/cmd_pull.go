@@ -24,7 +24,9 @@ func Pull(a *cli.App) *cobra.Command {
 			"Sessions of other machines go into treeline's own folder, where 'treeline ls' finds them, or with --into into another\n" +
 			"one. Name a machine in full ('laptop-3f9a2c1b'), by its host alone, or by a pattern; '*' means all.\n\n" +
 			"If a session was written here as well, it gets branches; in a format without branches, what was written elsewhere\n" +
-			"becomes a separate session. Nothing is overwritten. A redacted copy is not pulled back to the machine it comes from.\n\n" +
+			"becomes a separate session. Nothing is overwritten.\n\n" +
+			"If push redacted secrets in a session of this machine, the copy is not pulled back to it. If the original is lost,\n" +
+			"--redacted pulls the redacted copy in its place. Sessions without secrets are pulled back as they were.\n\n" +
 			"A session that was removed here stays removed. With --deletions, sessions that were removed in the archive go to the\n" +
 			"trash, unless they were changed here.",
 		Example: "  treeline pull https://sessions.example\n  treeline pull --origin laptop https://sessions.example\n  treeline pull --origin '*' --into /backup https://sessions.example",
@@ -50,6 +52,7 @@ func Pull(a *cli.App) *cobra.Command {
 	f.add(a, cmd, "pull")
 	cmd.Flags().StringArrayVar(&opt.Origins, "origin", nil, "pull the sessions of the machine `NAME` instead of this one; can be repeated")
 	cmd.Flags().StringVar(&opt.Into, "into", "", "put all sessions into the folder `DIR`")
+	cmd.Flags().BoolVar(&opt.Redacted, "redacted", false, "pull the redacted copies of sessions that are lost on this machine")
 	cmd.Flags().BoolVar(&f.deletions, "deletions", false, "move sessions that were removed in the archive to the trash")
 	return cmd
 }

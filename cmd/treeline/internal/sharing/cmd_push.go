@@ -28,7 +28,8 @@ func Push(a *cli.App) *cobra.Command {
 			"under the name of this machine.\n\n" +
 			"Unless the archive is on this machine, keys, tokens and passwords are redacted first, by the rules of 'treeline\n" +
 			"export'. Each record is redacted on its own; images are copied as they are. --no-redact copies logs byte for byte,\n" +
-			"--redact always redacts. A redacted copy is never pulled back to this machine. Nothing finds every secret.\n\n" +
+			"--redact always redacts. If secrets were redacted in a session, only 'pull --redacted' brings it back to this machine.\n" +
+			"Nothing finds every secret.\n\n" +
 			"All sessions are shared, or with --project those of some projects. The server's tokens decide what others can see.\n\n" +
 			"If a session was also written in the archive, it gets branches; in a format without branches, what was written there\n" +
 			"becomes a separate session. Nothing is overwritten. Sessions that were removed here stay in the archive unless\n" +

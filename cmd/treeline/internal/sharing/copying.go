@@ -105,12 +105,13 @@ type copying struct {
 	result  wire.Copied
 	// begin is printed once, as soon as the archive answers; "" prints nothing.
 	begin string
-	// withheld counts the logs that were not copied. Without --verbose, only the first ones are listed.
-	withheld int
+	// withheld counts the logs that were not copied, and redacted those whose redacted copy replaces a lost original. Without --verbose, only
+	// the first ones are listed.
+	withheld, redacted int
 }
 
-// withheldMost is the number of logs that were not copied and are listed without --verbose.
-const withheldMost = 5
+// listedMost is the number of logs of a kind that are listed without --verbose.
+const listedMost = 5
 
 func newCopying(a *cli.App, f *copyFlags, verb, done, url string) *copying {
 	c := &copying{a: a, f: f, show: a.Progress(verb), began: time.Now(), verb: verb, done: done, archive: place.Shown(a.Drivers(), url)}
@@ -157,7 +158,7 @@ func (c *copying) progress(p push.Progress) {
 // event reports a log.
 func (c *copying) event(e push.Event) {
 	c.started()
-	l := wire.CopiedLog{Name: e.Name, Path: e.Path, Fate: string(e.Fate), Size: e.Bytes, Fork: e.Fork, Reason: e.Why}
+	l := wire.CopiedLog{Name: e.Name, Path: e.Path, Fate: string(e.Fate), Size: e.Bytes, Fork: e.Fork, Redacted: e.Redacted, Reason: e.Why}
 	if e.Err != nil {
 		l.Error = e.Err.Error()
 	}
@@ -179,7 +180,7 @@ func (c *copying) event(e push.Event) {
 	case push.Forked:
 		text = fmt.Sprintf("%s was written here and elsewhere; what was written elsewhere is in %s now", e.Name, e.Fork)
 	case push.Withheld:
-		if c.withheld++; c.withheld > withheldMost && !c.f.verbose {
+		if c.withheld++; c.withheld > listedMost && !c.f.verbose {
 			return
 		}
 		text = fmt.Sprintf("%s: not copied: %s", e.Name, e.Why)
@@ -188,7 +189,11 @@ func (c *copying) event(e push.Event) {
 			return
 		}
 	default:
-		if !c.f.verbose && !c.f.dry {
+		if e.Redacted {
+			c.redacted++
+			text += ", redacted: its secrets were never in the archive"
+		}
+		if !c.f.verbose && !c.f.dry && (!e.Redacted || c.redacted > listedMost) {
 			return
 		}
 		if e.Bytes > 0 {
@@ -205,8 +210,11 @@ func (c *copying) end(r push.Report, redacted bool, err error) error {
 		return err
 	}
 	c.started()
-	if more := c.withheld - withheldMost; more > 0 && !c.f.verbose {
+	if more := c.withheld - listedMost; more > 0 && !c.f.verbose {
 		c.a.Notice(fmt.Sprintf("%s not copied; --verbose lists them", wire.Count(more, "more log was", "more logs were")))
+	}
+	if more := c.redacted - listedMost; more > 0 && !c.f.verbose && !c.f.dry {
+		c.a.Notice(fmt.Sprintf("%s pulled redacted; --verbose lists them", wire.Count(more, "more log was", "more logs were")))
 	}
 	j := &c.result
 	j.Archive, j.DryRun, j.Redacted = c.archive, c.f.dry, redacted

@@ -8,7 +8,6 @@ package logtree
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -43,9 +42,6 @@ func Named(path string, err error) error {
 			File: damage.File, Line: damage.Line, Offset: damage.Offset, Kind: session.ProblemMalformed,
 			Message: damage.Message, Advice: damage.Advice,
 		}
-	// The backend's error names the log relative to its root; the path says more.
-	case errors.Is(err, backend.ErrNotExist):
-		return fmt.Errorf("%s: %w", path, backend.ErrNotExist)
 	}
 	return &pathError{path, err}
 }
@@ -59,6 +55,9 @@ type pathError struct {
 
 func (e *pathError) Error() string {
 	text := e.err.Error()
+	if strings.HasPrefix(text, e.path+":") { // a Problem
+		return text
+	}
 	for {
 		name, rest, ok := strings.Cut(text, ": ")
 		if !ok || name != e.path && !strings.HasSuffix(filepath.ToSlash(e.path), "/"+name) {

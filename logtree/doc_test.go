@@ -7,6 +7,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // The error names the log once, even if the errors inside it name it, too.
@@ -22,6 +23,10 @@ func TestNamed(t *testing.T) {
 		if got := logtree.Named(path, errors.New(text)).Error(); got != want {
 			t.Errorf("%q becomes %q", text, got)
 		}
+	}
+	closed := &session.Problem{File: path, Line: 2, Offset: 93, Message: logtree.ErrClosed.Error()}
+	if got := logtree.Named(path, closed).Error(); got != closed.Error() {
+		t.Errorf("a Problem of the log: %s", got)
 	}
 	err := logtree.Named(path, fmt.Errorf("a.jsonl: %w", backend.ErrLocked))
 	if !errors.Is(err, backend.ErrLocked) {

@@ -48,6 +48,15 @@ func CheckRoots(drivers []backend.Driver, roots []string) (archived bool, err er
 	return archived, nil
 }
 
+// named adds the archive to an error, unless it begins with the host.
+func (a archive) named(err error) error {
+	_, host, _ := strings.Cut(a.shown, "://")
+	if host, _, _ = strings.Cut(host, "/"); host != "" && strings.HasPrefix(err.Error(), host) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", a.shown, err)
+}
+
 // Origins lists the origins in an archive.
 func Origins(ctx context.Context, drivers []backend.Driver, root string) ([]string, error) {
 	a, ok, err := readArchive(drivers, root)
@@ -57,11 +66,11 @@ func Origins(ctx context.Context, drivers []backend.Driver, root string) ([]stri
 	d, _ := backend.FindDriver(drivers, a.given) // readArchive has found the driver
 	b, err := d.Open(a.given, backend.OpenOptions{ReadOnly: true})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.shown, err)
+		return nil, a.named(err)
 	}
 	list, err := backend.Folders(ctx, b, "")
 	if err = errors.Join(err, b.Close()); err != nil {
-		return nil, fmt.Errorf("%s: %w", a.shown, err)
+		return nil, a.named(err)
 	}
 	return list, nil
 }
@@ -174,10 +183,7 @@ func (m *Machine) archived(a archive, origin, source string) Source {
 func (m *Machine) sourcesOf(a archive) []Source {
 	ctx := context.Background() // the driver limits the time for a server that cannot be reached
 	fail := func(err error) []Source {
-		return []Source{{
-			Dialect: m.opt.Dialects[0], Assumed: true, Root: dialect.Root{Sessions: a.shown}, Why: WhyAsked,
-			Err: fmt.Errorf("%s: %w", a.shown, err),
-		}}
+		return []Source{{Dialect: m.opt.Dialects[0], Assumed: true, Root: dialect.Root{Sessions: a.shown}, Why: WhyAsked, Err: a.named(err)}}
 	}
 	origin, source, _ := strings.Cut(a.below, "/")
 	if source != "" {
@@ -243,7 +249,7 @@ func (m *Machine) Shelves(ctx context.Context) (list []Shelf, err error) {
 			_, err = backend.Folders(ctx, b, "")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", a.shown, err)
+			return nil, a.named(err)
 		}
 		list = append(list, Shelf{
 			Backend: b, Dir: dir, Path: func(name string) string { return dir + "/" + name },

@@ -429,7 +429,7 @@ func TestAudit(t *testing.T) {
 			r.Token, r.User, r.Machine, r.Action, r.Outcome, r.Count = "writer", "bob", "box", "label", access.Done, 2
 		}),
 		make(func(r *access.Record) {
-			r.Token, r.User, r.Machine, r.Action, r.Outcome, r.Reason = "writer", "bob", "box", "label", access.Failed, "Entry none not found"
+			r.Token, r.User, r.Machine, r.Action, r.Outcome, r.Reason = "writer", "bob", "box", "label", access.Failed, "entry none not found"
 		}),
 		make(func(r *access.Record) {
 			r.Token, r.User, r.Action, r.Outcome, r.Reason = "reader", "ann", "label", access.Refused, `the token "reader" may only read`

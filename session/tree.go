@@ -13,7 +13,7 @@ import (
 var ErrUnknownEntry = errors.New("not found")
 
 // unknownEntry uses the words of the agents' own programs, because users search for them.
-func unknownEntry(id EntryID) error { return fmt.Errorf("Entry %s %w", id, ErrUnknownEntry) } //nolint:staticcheck
+func unknownEntry(id EntryID) error { return fmt.Errorf("entry %s %w", id, ErrUnknownEntry) }
 
 // Parents that are not an index.
 const (

@@ -141,7 +141,7 @@ func TestChildBeforeParent(t *testing.T) {
 func TestUnknownEntry(t *testing.T) {
 	tree := grow(t, "a -")
 	_, err := tree.Get("nobody")
-	if !errors.Is(err, session.ErrUnknownEntry) || err.Error() != "Entry nobody not found" {
+	if !errors.Is(err, session.ErrUnknownEntry) || err.Error() != "entry nobody not found" {
 		t.Errorf("Get: %v", err)
 	}
 	if _, err := tree.Path("nobody"); !errors.Is(err, session.ErrUnknownEntry) {

@@ -136,7 +136,7 @@ func TestAppendRefuses(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
-	if _, err := s.Label(t.Context(), "nobody", "x"); !errors.Is(err, session.ErrUnknownEntry) || err.Error() != "Entry nobody not found" {
+	if _, err := s.Label(t.Context(), "nobody", "x"); !errors.Is(err, session.ErrUnknownEntry) || err.Error() != "entry nobody not found" {
 		t.Errorf("a label on nothing: %v", err)
 	}
 	d.Same(d.ReadLines(s.Path()), before)

@@ -73,7 +73,7 @@ func TestBranchedSession(t *testing.T) {
 			if len(s.Tree().Problems()) > 0 {
 				t.Error(s.Tree().Problems())
 			}
-			if err := s.BranchedSession(t.Context(), "nobody"); err == nil || err.Error() != "Entry nobody not found" {
+			if err := s.BranchedSession(t.Context(), "nobody"); err == nil || err.Error() != "entry nobody not found" {
 				t.Error(err)
 			}
 		})

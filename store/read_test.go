@@ -77,8 +77,8 @@ func TestOpenWhatIsNoSession(t *testing.T) {
 	if _, err := h.Open(t.Context(), filepath.Join(h.Home, "nobody.jsonl"), store.OpenOptions{}); !errors.Is(err, backend.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if _, err := h.Open(t.Context(), h.Home, store.OpenOptions{}); err == nil {
-		t.Error("a folder is opened as a session")
+	if _, err := h.Open(t.Context(), h.Home, store.OpenOptions{}); !errors.Is(err, backend.ErrNotExist) || err.Error() != h.Home+": it is a folder" {
+		t.Errorf("a folder is opened as a session: %v", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 
@@ -55,7 +54,7 @@ func (b *Backend) Glimpse(ctx context.Context, name string, room []byte, tail in
 		return at, nil, nil, failed(name, err)
 	}
 	if !info.Mode.IsRegular() {
-		return at, nil, nil, fmt.Errorf("%s: %w: not a regular file", name, backend.ErrNotExist)
+		return at, nil, nil, notRegular(name, info)
 	}
 	at = logOf(name, info)
 	head, end, err = divide(f, at, room, tail)

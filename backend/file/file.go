@@ -235,6 +235,23 @@ func failed(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
+// notRegular returns the error for a folder, pipe or device that has the name of a log.
+func notRegular(name string, info durable.Info) error {
+	err := notRegularError("it is not a regular file")
+	if info.Mode.IsDir() {
+		err = "it is a folder"
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// notRegularError is a backend.ErrNotExist that says what is there instead.
+type notRegularError string
+
+func (e notRegularError) Error() string { return string(e) }
+
+// Is implements the interface of errors.Is.
+func (notRegularError) Is(target error) bool { return target == backend.ErrNotExist }
+
 // writePath is Path for mutations.
 func (b *Backend) writePath(name string) (path string, err error) {
 	path, err = b.Path(name)

@@ -29,7 +29,7 @@ func look(f durable.File, name string, size int64) (durable.Info, []byte, error)
 			return info, nil, failed(name, err)
 		}
 		if !info.Mode.IsRegular() {
-			return info, nil, fmt.Errorf("%s: %w: not a regular file", name, backend.ErrNotExist)
+			return info, nil, notRegular(name, info)
 		}
 		end := size
 		if end < 0 {

@@ -166,5 +166,12 @@ func (c *core) failed(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF // io.EOF would be the end of a log
 	}
+	var unknownHost *net.DNSError
+	switch {
+	case unsent && errors.As(err, &unknownHost) && unknownHost.Name == c.base.Hostname():
+		err = errors.New(unknownHost.Err) // the text of the whole error repeats the host
+	case unsent && dial.Addr != nil && dial.Addr.String() == host:
+		err = dial.Err
+	}
 	return &lost{fmt.Errorf("%s cannot be reached: %w", host, err), !unsent}
 }

@@ -305,8 +305,10 @@ func TestTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Stat(t.Context(), "a/b/c.jsonl"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", root, err, want)
+		_, err = b.Stat(t.Context(), "a/b/c.jsonl")
+		host := strings.TrimPrefix(root, "https://")
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), host) != 1 {
+			t.Errorf("%s: %v, want %q and the host once", root, err, want)
 		}
 		b.Close()
 	}

@@ -3,9 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -77,8 +79,13 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	use := map[string]string{"int": "a whole number", "bool": "true or false", "duration": "a time like 90s or 1h30m"}[wrong.GetFlag().Value.Type()]
-	if use == "" {
+	switch {
+	case use == "":
 		return err
+	case errors.Is(err, strconv.ErrRange) && strings.HasPrefix(wrong.GetValue(), "-"):
+		use += fmt.Sprintf(" of at least %d", math.MinInt)
+	case errors.Is(err, strconv.ErrRange):
+		use += fmt.Sprintf(" of at most %d", math.MaxInt)
 	}
 	return Invalid(wrong.GetFlag().Name, wrong.GetValue(), use)
 }

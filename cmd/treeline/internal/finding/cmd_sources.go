@@ -104,7 +104,11 @@ func sourcesTable(a *cli.App, out *console.Output, list []place.SourceInfo, othe
 		if !s.Newest.IsZero() {
 			newest = out.When(s.Newest)
 		}
-		cells := []string{cmp.Or(strings.Join(dialectsAt(s), ", "), "?"), wire.Tilde(screen.OneLine(s.Root.Sessions, 0), home), sessions, size, newest, screen.OneLine(string(s.Why), 0)}
+		why := screen.OneLine(string(s.Why), 0)
+		if s.Why == place.WhyAsked {
+			why = "--store"
+		}
+		cells := []string{cmp.Or(strings.Join(dialectsAt(s), ", "), "?"), wire.Tilde(screen.OneLine(s.Root.Sessions, 0), home), sessions, size, newest, why}
 		if origin {
 			cells = slices.Insert(cells, 1, console.Dash(screen.OneLine(s.Origin, 0)))
 		}

@@ -1,11 +1,73 @@
 package convert_test
 
 import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
 )
+
+// Whatever a session has, it can be continued in another agent, and comes back with what was added.
+func TestConvertContinued(t *testing.T) {
+	for worker := range 4 {
+		t.Run(fmt.Sprint(worker), func(t *testing.T) {
+			t.Parallel()
+			w, folder := inMemory(t)
+			c := soaktest.Begin(t)
+			for round := range c.Rounds(soaktest.Part(3*len(agents)/4+1, len(agents)/4+1), 3) {
+				seed := c.Seed(uint64(4*round + worker))
+				r := &dice{Rand: rand.New(rand.NewPCG(seed, 19)), whole: true}
+				name := agents[seed%uint64(len(agents))]
+				from := w.Format(name)
+				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), r.log(name))
+				for _, to := range targets() {
+					if to == from || r.IntN(3) > 0 {
+						continue
+					}
+					if diff := continued(w, path, from, to, folder); diff != "" {
+						t.Errorf("seed %d, %s → %s → back: %s", seed, name, to.Name(), diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// continued converts a session, adds a prompt to the copy and converts it back. It returns what is wrong with the session that came back.
+func continued(w *world.World, path string, from, to dialect.Dialect, folder func() string) string {
+	w.Helper()
+	there := crossed(w, path, from, to, folder())
+	if there == nil {
+		return ""
+	}
+	_, err := there.AppendText(w.Context(), session.RoleUser, "And wide?")
+	w.Must(there.Close())
+	if errors.Is(err, store.ErrUnsupported) {
+		return ""
+	}
+	w.Must(err)
+	src, err := w.Open(w.Context(), there.Path(), store.OpenOptions{Dialect: to})
+	w.Must(err)
+	defer src.Close()
+	back, _, err := convert.Session(w.Context(), w.Store, src, convert.Options{To: from, Dir: folder(), Write: w.Write(store.WriteOptions{})})
+	if err != nil {
+		return err.Error()
+	}
+	defer back.Close()
+	if got := texts(w, back); !strings.Contains(got, "And wide?") {
+		return "it sends\n" + got
+	}
+	return ""
+}
 
 // The program deletes reverted messages before it goes on. A session that went on elsewhere becomes a new one, which carries the others. Here
 // the revert hides all of them, and the header of a linear copy carries them.

@@ -6,6 +6,7 @@
 // dialect.Composer. The records that some entries became are a passage. The new log is then converted back, in memory, and compared record
 // by record. The difference is the loss. It is reported, and the old records are stored as text in the last record of their passage. This
 // text is the origin, and contains a hash of the new records. A crossing that finds an origin with the right hash restores the old records.
+// If the copy has changed so that this would lose something, nothing is restored, and what the copy has is converted like any session.
 // What no record can carry goes into the header, which also names the session that the copy was made from. New ids depend only on the old
 // ones, so converting there, back and there again makes the same session.
 package convert
@@ -86,11 +87,18 @@ func Session(ctx context.Context, s *store.Store, src *store.Session, opt Option
 			return logtree.Named(l.Path, err)
 		}
 		v := &conversion{store: s, ctx: ctx, src: from, to: to, opt: opt}
-		defer v.close()
+		defer func() { v.close() }()
 		if v.outline, err = outlineOf(ctx, l); err != nil {
 			return logtree.Named(l.Path, err)
 		}
-		if dst, err = v.run(); err != nil {
+		dst, err = v.run()
+		if errors.Is(err, ErrConverted) && v.restores() {
+// The old records and what was added to the copy do not convert back to the copy. If nothing is restored, all of it is carried.
+			v.close()
+			v = &conversion{store: s, ctx: ctx, src: from, to: to, opt: opt, outline: v.outline, anew: true}
+			dst, err = v.run()
+		}
+		if err != nil {
 			return err
 		}
 		if report, err = v.report(dst); err != nil {
@@ -146,6 +154,7 @@ type conversion struct {
 	eased    []bool   // by passage: carried for the way back alone; nil until easeTheWayBack has run
 	loose    bool     // the way back carries entries that stand for none
 	inner    bool     // it is the way back of another conversion, and needs no way back of its own
+	anew     bool     // everything is converted, and nothing restored
 	header   bool     // the header carries the old one
 	outline  outline
 	ledger   ledger
@@ -174,7 +183,7 @@ func (v *conversion) crossing(s side, to dialect.ComposingDialect) *crossing {
 // translate makes the records, without origins.
 func (v *conversion) translate() (err error) {
 	v.cross = v.crossing(v.src, v.to)
-	v.cross.fresh, v.cross.writes = v.opt.Fresh && !v.inner, !v.inner
+	v.cross.fresh, v.cross.writes, v.cross.anew = v.opt.Fresh && !v.inner, !v.inner, v.anew
 	if v.opt.Leaf != nil {
 		leaf, err := v.cross.meant(*v.opt.Leaf)
 		if err != nil {

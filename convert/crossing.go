@@ -85,6 +85,7 @@ type crossing struct {
 	cwd       string         // of the new session if the old one names none
 	fresh     bool           // the id is a new one, whatever the old session is
 	writes    bool           // the session will be written, and is not only compared
+	anew      bool           // no entry is restored
 	back      *origin.Origin // the header's origin, if the session is converted back
 }
 
@@ -122,6 +123,9 @@ func (c *crossing) run() error {
 			c.back = &o
 		} else if _, ok := c.to.Dialect.(dialect.Stamper); ok && c.writes {
 			clear(c.origins) // they are of another session, which its records name
+		}
+		if c.anew {
+			clear(c.origins)
 		}
 	}
 	if err := c.path(); err != nil {

@@ -196,6 +196,11 @@ func (v *conversion) verify(dst *store.Session) error {
 	})
 }
 
+// restores reports whether some records come from origins.
+func (v *conversion) restores() bool {
+	return v.cross != nil && slices.ContainsFunc(v.cross.passages, func(p *passage) bool { return p.restored && len(p.entries) > 0 })
+}
+
 // report describes the outcome for everything. Each entry is counted once; losses are listed by kind and path.
 func (v *conversion) report(dst *store.Session) (Report, error) {
 	t := v.src.tree

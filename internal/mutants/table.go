@@ -103,6 +103,8 @@ var mutants = []mutant{
 	{"convert/convert.go", "last >= 0 && c.passages[last].restored {", "last >= 0 && !c.passages[last].restored {"},
 	{"convert/convert.go", "e.Parent, e.Body = want, session.Custom{Type: habits.LeafType}", "e.Body = session.Custom{Type: habits.LeafType}"},
 	{"convert/convert.go", "if e.ID == want || ok &&", "if ok &&"},
+	{"convert/convert.go", "if errors.Is(err, ErrConverted) && v.restores() {", "if false {"},
+	{"convert/script.go", "\tc.back = nil\n", ""},
 	{"convert/repeats.go", "if !ok || first >= pos {", "if !ok {"},
 	{"convert/repeats.go", "if room -= pos - first; room < 0 {", "if room < 0 {"},
 	{"convert/calls.go", "\to.left--\n", ""},

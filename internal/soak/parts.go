@@ -53,6 +53,7 @@ var parts = []part{
 	{name: "index and oracle: lists", pkg: "./find", run: "^TestCatalogueHistories$"},
 	{name: "index: interrupted updates", pkg: "./index/postgres", run: "^TestInterruptedTogether$"},
 	{name: "conversions: there and back", pkg: "./convert", run: "^TestConvertRandom$"},
+	{name: "conversions: continued", pkg: "./convert", run: "^TestConvertContinued$"},
 	{name: "conversions: what is seen", pkg: "./convert", run: "^TestConvertPairs$"},
 	{name: "conversions: what is sent", pkg: "./convert", run: "^TestConvertSendable$"},
 	{name: "histories of Claude Code", pkg: "./dialect/claude", run: "^TestHistories$"},

@@ -93,7 +93,7 @@ func Session(ctx context.Context, s *store.Store, src *store.Session, opt Option
 		}
 		dst, err = v.run()
 		if errors.Is(err, ErrConverted) && v.restores() {
-// The old records and what was added to the copy do not convert back to the copy. If nothing is restored, all of it is carried.
+			// The old records and what was added to the copy do not convert back to the copy. If nothing is restored, all of it is carried.
 			v.close()
 			v = &conversion{store: s, ctx: ctx, src: from, to: to, opt: opt, outline: v.outline, anew: true}
 			dst, err = v.run()

@@ -2,6 +2,7 @@ package convert_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -78,6 +79,47 @@ func TestConvertEdited(t *testing.T) {
 			if diff := sameSeen(byRule(before, name, name), byRule(seenAt(w, again, again.Leaf()), name, name)); diff != "" {
 				t.Errorf("%s, every %d changed: there again %s", name, step, diff)
 			}
+		}
+	}
+}
+
+// A call was changed in a copy, and its result was not. Converted back, the call has one result.
+func TestConvertEditedCall(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	asked := talkCall{id: "call_0001", name: "bash", args: `{"path":"rain"}`}
+	for _, name := range agents {
+		talk := &talk{Rand: rand.New(rand.NewPCG(3, 1)), ops: []op{
+			{kind: "user", parent: -1, texts: []string{`"How deep?"`}},
+			{kind: "answer", parent: 0, texts: []string{`"I look."`}, calls: []talkCall{asked}},
+			{kind: "result", parent: 1, call: asked, texts: []string{`"2 m"`}},
+			{kind: "answer", parent: 2, texts: []string{`"Two metres."`}},
+		}}
+		from := w.Format(name)
+		file := "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"
+		if name == "codex" {
+			file = "019cab00-0000-7000-8000-00000000000a.jsonl"
+		}
+		path := w.Put(filepath.Join("in", name, file), talk.write(name))
+		for _, other := range agents {
+			if other == name {
+				continue
+			}
+			there := crossed(w, path, from, w.Format(other), folder())
+			text := bytesOf(w, there)
+			edited := w.Put(filepath.Join("in", name, other, filepath.Base(there.Path())), strings.ReplaceAll(text, "rain", "snow"))
+			w.Must(there.Close())
+			back := crossed(w, edited, w.Format(other), from, folder())
+			if back == nil {
+				t.Errorf("%s, edited in %s, is not converted back", name, other)
+				continue
+			}
+			got := texts(w, back)
+			sendable(w, back, name+", edited in "+other)
+			if strings.Count(got, "2 m") != 1 || strings.Count(got, "()") != 1 || strings.Contains(bytesOf(w, back), `rain`) {
+				t.Errorf("%s, edited in %s, sends\n%s", name, other, got)
+			}
+			w.Must(back.Close())
 		}
 	}
 }

@@ -159,6 +159,9 @@ func (c *crossing) play() error {
 	for e := range c.tree.Entries() {
 		s.total += weight(e)
 	}
+	if err := c.unpair(); err != nil {
+		return err
+	}
 	tips, err := s.tips()
 	if err != nil {
 		return err
@@ -186,9 +189,6 @@ func (c *crossing) play() error {
 	}
 	return nil
 }
-
-// errPieces says that a path has too many stretches.
-var errPieces = errors.New("too much of the session was changed to restore the rest")
 
 // tips returns the ends of the branches in the order of the log, the leaf last.
 func (s *script) tips() ([]session.EntryID, error) {

@@ -3,6 +3,7 @@ package convert
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"strings"
 
@@ -17,6 +18,9 @@ type stretch struct {
 	from, to int // positions; to is that of the last entry
 	restored bool
 }
+
+// errPieces says that a path has too many stretches.
+var errPieces = errors.New("too much of the session was changed to restore the rest")
 
 // stretches divides a path, from a position on. There is at least one.
 func (s *script) stretches(path session.Path, from int) []stretch {
@@ -168,6 +172,39 @@ func (c *crossing) restore(o *origin.Found) {
 	}
 	c.tip = o.Tip
 	c.settle(p)
+}
+
+// unpair gives up the origins of results whose calls are not restored: a call is written with its result, and no provider accepts a second
+// one. In a session that went on with what came back, calls without an origin are not changed ones, and the results that were added to them
+// have the origins of other records.
+func (c *crossing) unpair() error {
+	if c.back == nil {
+		return nil
+	}
+	fresh := map[string]bool{} // calls that are not restored
+	for e := range c.tree.Entries() {
+		o := c.origins[e.Index]
+		if e.Kind != session.KindMessage || o != nil && len(fresh) == 0 || o == nil && e.Role != session.RoleAssistant {
+			continue
+		}
+		parts, err := e.Parts()
+		if err != nil {
+			return err
+		}
+		others, results := dialect.Results(parts)
+		if o != nil && slices.ContainsFunc(results, func(r session.ToolResult) bool { return fresh[r.CallID] }) {
+			clear(c.origins[o.First : o.Last+1])
+			o = nil
+		}
+		for _, p := range others {
+			if call, ok := p.(session.ToolCall); ok {
+				if delete(fresh, call.ID); o == nil && call.ID != "" {
+					fresh[call.ID] = true
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // made reports whether a conversion made a result, see casting.Missing, and the restored records do not contain it.

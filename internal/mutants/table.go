@@ -105,6 +105,8 @@ var mutants = []mutant{
 	{"convert/convert.go", "if e.ID == want || ok &&", "if ok &&"},
 	{"convert/convert.go", "if errors.Is(err, ErrConverted) && v.restores() {", "if false {"},
 	{"convert/script.go", "\tc.back = nil\n", ""},
+	{"convert/stretch.go", "\t\t\tclear(c.origins[o.First : o.Last+1])\n", ""},
+	{"convert/stretch.go", "if c.back == nil {", "if false {"},
 	{"convert/repeats.go", "if !ok || first >= pos {", "if !ok {"},
 	{"convert/repeats.go", "if room -= pos - first; room < 0 {", "if room < 0 {"},
 	{"convert/calls.go", "\to.left--\n", ""},

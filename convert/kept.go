@@ -35,34 +35,43 @@ func (s *script) restoredCalls(path session.Path, parts []stretch) error {
 		if err != nil {
 			return err
 		}
-		// The source names the calls as the conversion to it did, which numbered them in this order.
-		name := casting.Namer(s.from)
-		var open []session.ToolCall // of the last answer with calls
-		answered := map[string]bool{}
-		answering := false
-		for m, err := range c.Messages() {
-			if err != nil {
-				return err
-			}
-			others, results := dialect.Results(messageParts(s.to.Dialect, m.JSON))
-			asks := s.to.Dialect.Codec().Role(m.JSON) == session.RoleAssistant
-			if asks && !answering || slices.ContainsFunc(dialect.Spoken(others), isProse) { // otherwise calls in a row are of one answer
-				open = nil // a result after it would not be right behind its call
-				clear(answered)
-			}
-			answering = asks
-			for _, p := range others {
-				if call, ok := p.(session.ToolCall); ok && asks && call.ID != "" {
-					s.restored.IDs[name(call.ID)] = call.ID
-					open = append(open, call)
-				}
-			}
-			for _, r := range results {
-				answered[r.CallID] = true
+		if err := s.readCalls(k+1, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readCalls notes the calls in what the model sees at the end of restored records, and those of the last answer that have no result. These
+// wait for one at the beginning of a stretch.
+func (s *script) readCalls(stretch int, seen *session.Context) error {
+	// The source names the calls as the conversion to it did, which numbered them in this order.
+	name := casting.Namer(s.from)
+	var open []session.ToolCall // of the last answer with calls
+	answered := map[string]bool{}
+	answering := false
+	for m, err := range seen.Messages() {
+		if err != nil {
+			return err
+		}
+		others, results := dialect.Results(messageParts(s.to.Dialect, m.JSON))
+		asks := s.to.Dialect.Codec().Role(m.JSON) == session.RoleAssistant
+		if asks && !answering || slices.ContainsFunc(dialect.Spoken(others), isProse) { // otherwise calls in a row are of one answer
+			open = nil // a result after it would not be right behind its call
+			clear(answered)
+		}
+		answering = asks
+		for _, p := range others {
+			if call, ok := p.(session.ToolCall); ok && asks && call.ID != "" {
+				s.restored.IDs[name(call.ID)] = call.ID
+				open = append(open, call)
 			}
 		}
-		s.restored.Open[k+1] = slices.DeleteFunc(open, func(call session.ToolCall) bool { return answered[call.ID] })
+		for _, r := range results {
+			answered[r.CallID] = true
+		}
 	}
+	s.restored.Open[stretch] = slices.DeleteFunc(open, func(call session.ToolCall) bool { return answered[call.ID] })
 	return nil
 }
 

@@ -154,6 +154,7 @@ type exporter struct {
 	sides  []transcript.Stretch    // sub-agents in the same log, with their tasks
 	titles []string
 	shown  map[session.EntryID]bool // entries in blocks: others are read only for the labels of branches
+	places map[session.EntryID]bool // the places of blocks
 	report Report
 }
 
@@ -208,7 +209,11 @@ func (x *exporter) stretches() iter.Seq[transcript.Stretch] {
 		if !x.AllBranches {
 			list = list[:1]
 		}
-		for _, s := range list {
+		for n, s := range list {
+			// The path of another stretch may have all records of an id.
+			if n > 0 && x.places[s.Tip] && x.doc.Skeleton().Single(s) {
+				continue
+			}
 			if !yield(s) {
 				return
 			}
@@ -267,6 +272,12 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, use func([]
 		// An agent may continue a path above an entry without a parent, with entries of other stretches.
 		q.First, q.From = false, s.First
 	}
+	if s.From != "" && s.Of != 0 {
+		var err error
+		if q.After, err = x.doc.Before(s); err != nil {
+			return err
+		}
+	}
 	lead, err := x.lead(ctx, s)
 	if err != nil {
 		return err
@@ -313,12 +324,12 @@ func (x *exporter) lead(ctx context.Context, s transcript.Stretch) (*transcript.
 func (x *exporter) note(w *transcript.Window) {
 	x.report.Problems = append(x.report.Problems, w.Problems...)
 	if x.shown == nil {
-		x.shown = map[session.EntryID]bool{}
+		x.shown, x.places = map[session.EntryID]bool{}, map[session.EntryID]bool{}
 	}
 	for i := range w.Blocks {
 		b := &w.Blocks[i]
 		x.report.Entries += 1 + len(b.Also)
-		x.shown[b.ID] = true
+		x.shown[b.ID], x.places[b.Place] = true, true
 		b.Problems = x.scrub.problems(b.Problems)
 		for _, id := range b.Also {
 			x.shown[id] = true

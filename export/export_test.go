@@ -339,6 +339,41 @@ func TestRepeatedID(t *testing.T) {
 	}
 }
 
+// TestLinesOfARecord: Qwen Code joins the lines of a record. They are next to each other on each path through the record, and are exported with
+// it, not once more for each of them.
+func TestLinesOfARecord(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	var lines strings.Builder
+	for i := range n {
+		id, parent := fmt.Sprintf(`"u%d"`, i%2), fmt.Sprintf(`"u%d"`, (i+1)%2)
+		switch {
+		case i == 0:
+			parent = "null"
+		case i > n/2: // a branch after the lines of the second record
+			id, parent = fmt.Sprintf(`"b%d"`, i), `"u1"`
+		}
+		fmt.Fprintf(&lines, `{"uuid":%s,"parentUuid":%s,"sessionId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-05-01T10:00:00.000Z",`+
+			`"type":"user","cwd":"/w","version":"0.1.0","message":{"role":"user","parts":[{"text":"Water plant %d."}]}}`+"\n", id, parent, i)
+	}
+	w := world.New(t)
+	path := w.Put(".qwen/projects/-w/chats/00000000-0000-4000-8000-000000000001.jsonl", lines.String())
+	s := w.View(path, store.OpenOptions{})
+	for _, format := range []Format{Markdown, Text} {
+		got, _ := written(t, s, Options{Format: format, AllBranches: true})
+		shown := 0
+		for i := range n {
+			if !strings.Contains(got, fmt.Sprintf("Water plant %d.", i)) {
+				t.Errorf("%s: message %d is missing", format, i)
+			}
+			shown += strings.Count(got, fmt.Sprintf("Water plant %d.", i))
+		}
+		if shown > 2*n {
+			t.Errorf("%s: %d messages are shown %d times", format, n, shown)
+		}
+	}
+}
+
 // TestRecord: whatever is hidden, a record remains the same entry.
 func TestRecord(t *testing.T) {
 	t.Parallel()

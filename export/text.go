@@ -70,6 +70,9 @@ func (x *exporter) path(s transcript.Stretch) (list []session.Entry, err error) 
 		}
 		list = append(list, e)
 	}
+	if len(list) > 0 && x.doc.Skeleton().Single(s) {
+		list = list[:1] // the path goes on with other records of the same id
+	}
 	return list, nil
 }
 

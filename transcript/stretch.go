@@ -11,6 +11,31 @@ type Stretch struct {
 	Number, Of int
 }
 
+// Before returns the entry after which the blocks of a stretch begin. It is From or, if the path has other branches between From and First, the
+// last entry of those: an agent may have several records with one id, and all of them on each path through one of them.
+func (d *Document) Before(s Stretch) (session.EntryID, error) {
+	r, err := d.route(&s.Tip)
+	if err != nil {
+		return "", err
+	}
+	_, p, _ := r.named(d.k, s.First)
+	for p--; p >= 0; p-- {
+		if i := r.index[p]; d.k.class[i]&speaks != 0 {
+			if up, _, ok := d.k.named(s.From); ok && int(i) != up.Index {
+				return d.k.cursor(d.k.t.At(int(i))), nil
+			}
+			break
+		}
+	}
+	return s.From, nil
+}
+
+// Single reports whether a stretch is a single entry.
+func (k *Skeleton) Single(s Stretch) bool {
+	tip, _, ok := k.named(s.Tip)
+	return ok && s.First != "" && k.id(k.up[tip.Index]) == s.From && k.first[tip.Index] < 0 && tip.ID == s.First
+}
+
 // Stretches splits the tree into paths. The first one is the path from the beginning to leaf; nil means the leaf of the session. Each of
 // the others follows after the stretch that it leaves.
 func (k *Skeleton) Stretches(leaf *session.EntryID) []Stretch {

@@ -23,6 +23,7 @@ var (
 	gem  = agent{".gemini/tmp/hostile/chats/session-2026-05-01T10-00-hostile0.jsonl", `{"sessionId":"hostile","projectHash":"h","startTime":"2026-05-01T10:00:00.000Z","lastUpdated":"2026-05-01T10:00:00.000Z","kind":"main"}` + "\n"}
 	cdx  = agent{".codex/sessions/2026/05/01/rollout-2026-05-01T10-00-00-019cab00-0000-7000-8000-00000000000a.jsonl", `{"timestamp":"2026-05-01T10:00:00.000Z","type":"session_meta","payload":{"id":"019cab00-0000-7000-8000-00000000000a","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/hostile","originator":"codex_cli_rs","cli_version":"0.120.0","source":"cli","model_provider":"openai"}}` + "\n"}
 	cld  = agent{".claude/projects/-hostile/00000000-0000-4000-8000-000000000001.jsonl", ""}
+	qwn  = agent{".qwen/projects/-hostile/chats/00000000-0000-4000-8000-000000000001.jsonl", ""}
 	oper = agent{".operator/sessions/a.jsonl", `{"type":"session","version":3,"id":"hostile","timestamp":1755000000.25,"cwd":"/hostile"}` + "\n"}
 )
 
@@ -175,6 +176,15 @@ var HostileLogs = []Hostile{
 			return
 		}
 		b.WriteByte(',')
+	}},
+	// Two records, of many lines each.
+	{Name: "qwen repeats", agent: qwn, record: func(b *bytes.Buffer, n, _ int) {
+		parent := ""
+		if n > 0 {
+			parent = fmt.Sprint("u", (n-1)%2)
+		}
+		fmt.Fprintf(b, `{"uuid":"u%d","parentUuid":%s,"sessionId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-05-01T10:00:00.000Z","type":"user","cwd":"/hostile","version":"0.1.0","message":{"role":"user","parts":[{"text":"word%d"}]}}`+"\n",
+			n%2, quoted(parent), n)
 	}},
 	// What each event says is a problem: no item beside it says it to the model.
 	{Name: "codex events", agent: cdx, record: func(b *bytes.Buffer, n, _ int) {

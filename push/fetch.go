@@ -115,8 +115,14 @@ func (f *fetching) tombstone(ctx context.Context, w *watermark) error {
 	return nil
 }
 
-// open opens the source for writing.
+// open opens the source for writing, or with DryRun only finds out whether it can.
 func (f *fetching) open() error {
+	if _, ok := f.src.b.(backend.Mirror); !ok {
+		return fmt.Errorf("%s: %w", f.src.Root.Sessions, ErrNoMirror)
+	}
+	if f.p.opt.DryRun {
+		return nil
+	}
 	b, err := f.p.c.m.OpenWriting(f.src.Root.Sessions, "")
 	if err != nil {
 		return err
@@ -195,12 +201,12 @@ func (f *fetching) take(ctx context.Context, r io.ReaderAt, s span, use func(pie
 
 // create creates or replaces the log here with the whole copy.
 func (f *fetching) create(ctx context.Context, from backend.Log, name string) error {
+	if err := f.open(); err != nil {
+		return err
+	}
 	if f.p.opt.DryRun {
 		f.e.Bytes = from.Size
 		return nil
-	}
-	if err := f.open(); err != nil {
-		return err
 	}
 	at := backend.Log{Name: name}
 	if f.it != nil {
@@ -280,14 +286,14 @@ func (f *fetching) keep(ctx context.Context) error {
 
 // extend appends spans of the copy to the log here.
 func (f *fetching) extend(ctx context.Context, fresh []span) error {
+	if err := f.open(); err != nil {
+		return err
+	}
 	if f.p.opt.DryRun {
 		for _, s := range fresh {
 			f.e.Bytes += s.To - s.From
 		}
 		return nil
-	}
-	if err := f.open(); err != nil {
-		return err
 	}
 	at, err := f.untouched(ctx)
 	if err != nil {
@@ -361,10 +367,8 @@ func (f *fetching) diverged(ctx context.Context, state growth, appended bool, fr
 		}
 	}
 	f.e.Fate = Forked
-	if !f.p.opt.DryRun {
-		if err := f.open(); err != nil {
-			return err
-		}
+	if err := f.open(); err != nil {
+		return err
 	}
 	_, err = keepFork(f.src.Dialect, f.there.Name, theirs, min(f.w.At, int64(len(theirs))), func(made fork) (bool, error) {
 		name := path.Join(path.Dir(f.name), path.Base(made.name))

@@ -347,7 +347,15 @@ func (p *puller) log(ctx context.Context, there backend.Marked) (e Event) {
 				return Event{} // it was removed meanwhile
 			}
 		}
+		if errors.Is(err, ErrNoMirror) {
+			e.Fate, e.Redacted, e.Why = Withheld, false, whyRows
+			return e
+		}
 		e.Fate, e.Err = Failed, fmt.Errorf("%s: %w", e.Path, err)
 		return e
 	}
 }
+
+// whyRows is the reason for withholding a log from a source that is no Mirror.
+const whyRows = "pull does not write the database or store of its agent; --into DIR makes a file of it, which " +
+	"'treeline resume --in AGENT FILE' continues in another agent"

@@ -23,8 +23,8 @@ type CopiedFate struct {
 }
 
 // CopiedLog is a log that was copied. name is its name in the archive, path the log on this machine. fork is the session
-// created from the other side's part of the log. redacted is true for a redacted copy that was pulled because the original is lost. reason says why it was
-// withheld.
+// created from the other side's part of the log. redacted is true for a redacted copy that was pulled because the original is
+// lost. reason says why it was withheld.
 type CopiedLog struct {
 	Name     string `json:"name"`
 	Path     string `json:"path"`

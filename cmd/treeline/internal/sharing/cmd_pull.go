@@ -2,10 +2,12 @@ package sharing
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/push"
 )
@@ -69,7 +71,14 @@ func pull(ctx context.Context, a *cli.App, f *copyFlags, url string, opt push.Pu
 	opt.Event, opt.Progress = c.event, c.progress
 	r, err := s.Pull(ctx, url, opt)
 	if err = c.end(r, false, err); err == nil && len(r.Logs) == 0 && len(opt.Origins) == 0 {
-		a.Notice("it has nothing of this machine; --origin NAME pulls the sessions of another one, --origin '*' those of all")
+		data := treeline.DataDir(a.Home(), a.Getenv)
+		origin, err := treeline.Origin(data)
+		if err != nil {
+			return err
+		}
+		a.Notice(fmt.Sprintf("it has nothing of this machine, %s; --origin NAME pulls the sessions of another one, --origin '*' those of all. If this machine lost its name "+
+			"with its disk, write the name into %s, and its sessions go back to where they were; 'treeline sources --store URL' lists the names",
+			origin, filepath.Join(data, "origin")))
 	}
 	return err
 }

@@ -172,9 +172,7 @@ func (c *copying) event(e push.Event) {
 	}
 	switch e.Fate {
 	case push.Failed:
-		if text = e.Err.Error(); errors.Is(e.Err, push.ErrNoMirror) {
-			text += "; --into DIR pulls it into a folder, where 'treeline resume --in AGENT' continues it in another agent"
-		}
+		text = e.Err.Error()
 	case push.Branched:
 		text = fmt.Sprintf("%s was written here and elsewhere; both parts are in it now, as branches", e.Name)
 	case push.Forked:

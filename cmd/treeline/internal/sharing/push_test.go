@@ -1,11 +1,9 @@
 package sharing
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/push"
 )
 
@@ -41,19 +39,6 @@ func TestHasPassword(t *testing.T) {
 		if got := hasPassword(url); got != want {
 			t.Errorf("%s: %v; want got == %v", url, got, want)
 		}
-	}
-}
-
-// A log that cannot go back into the database of its agent can go elsewhere, and the message says so.
-func TestNoMirror(t *testing.T) {
-	t.Parallel()
-	var stderr strings.Builder
-	a := cli.New()
-	a.Stderr = &stderr
-	c := &copying{a: a, f: &copyFlags{}}
-	c.event(push.Event{Name: "s", Fate: push.Failed, Err: fmt.Errorf("/x/sessions.db: %w", push.ErrNoMirror)})
-	if !strings.HasPrefix(stderr.String(), "treeline: /x/sessions.db: it cannot keep copies of logs; --into DIR pulls it into a folder") {
-		t.Errorf("%q does not say what to do", stderr.String())
 	}
 }
 

@@ -62,12 +62,12 @@ func (f *fetching) try(ctx context.Context) error {
 	case f.it != nil && w.settled(stampOf(f.it.log), f.there.Log) && w.Taken == len(w.Elsewhere):
 		f.e.Fate = Unchanged
 		return nil
-	case f.it == nil && w != nil && !w.Gone && w.Seen != (stamp{}):
+	case f.it == nil && w != nil && !w.Gone && w.Seen != (stamp{}) && !f.p.opt.Removed:
 		if w.copied(f.there.Log) {
-			f.e.Fate = Unchanged // the log was removed on this machine
+			f.e.Fate = Absent
 			return nil
 		}
-		f.e.Fate, f.e.Why = Withheld, "it was removed here, and has changed in the archive since"
+		f.e.Fate, f.e.Why = Withheld, "it was removed here, and has changed in the archive since; --removed pulls it"
 		return nil
 	case marked && m.Redacted > 0 && f.p.back(origin):
 		if allowed, err := f.allowed(ctx, w, m); err != nil || !allowed {

@@ -31,6 +31,8 @@ type PullOptions struct {
 	// Redacted copies logs of this machine in which secrets were redacted, if they no longer exist here. A log that exists here never gets
 	// a redacted text.
 	Redacted bool
+	// Removed copies logs that were removed here.
+	Removed bool
 	// DryRun only reports what would be done.
 	DryRun bool
 	// Workers is the number of logs that are copied at once; 0 means a number that suits the machine.

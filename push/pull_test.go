@@ -61,7 +61,21 @@ func TestPullBack(t *testing.T) {
 	d.pulls(map[string]push.Fate{})
 	// A log that was removed here stays removed, whatever the archive has.
 	d.Must(os.Remove(pathA))
+	d.pulls(map[string]push.Fate{file(a): push.Absent})
+	// It comes back on request.
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Created}, d.pull(push.PullOptions{Removed: true})); diff != "" {
+		t.Fatal(diff)
+	}
+	d.equal()
 	d.pulls(map[string]push.Fate{})
+	pathB := d.At(garden + file(b))
+	d.Must(os.Remove(pathB))
+	d.append(file(b), entry("eeee0001", "bbbb0000", "theirs"))
+	d.pulls(map[string]push.Fate{file(b): push.Withheld})
+	if diff := difftest.Diff(map[string]push.Fate{file(b): push.Created}, d.pull(push.PullOptions{Removed: true})); diff != "" {
+		t.Fatal(diff)
+	}
+	d.equal()
 	// On a new disk, everything is restored.
 	d.Must(os.RemoveAll(d.State))
 	d.Must(os.RemoveAll(d.At(".omp")))

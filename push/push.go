@@ -44,7 +44,8 @@
 //
 // # Deletions
 //
-// A log that is removed at its origin stays in the archive unless deletions are asked for. A log that may be on a disk that is not
+// A log that is removed at its origin stays in the archive unless deletions are asked for, and a pull brings it back only if that is asked
+// for: the watermark says that it was here. A log that may be on a disk that is not
 // mounted (see backend.Scattered) is not removed, and one that is back is copied again. A pulled tombstone moves the local
 // log to the trash, and only if it is still what was pulled or pushed.
 package push
@@ -153,6 +154,7 @@ const (
 	Branched  Fate = "branched"  // it had diverged; it has both parts now
 	Forked    Fate = "forked"    // it had diverged; the other side's log is a session of its own now
 	Ahead     Fate = "ahead"     // the other side has more; the other direction copies it
+	Absent    Fate = "absent"    // it was removed here, and stays removed unless PullOptions.Removed is set
 	Withheld  Fate = "withheld"  // it is not copied; Event.Why says why
 	Failed    Fate = "failed"    // Event.Err says why
 )
@@ -167,7 +169,7 @@ func (f Fate) Changes() bool {
 }
 
 // Fates lists the fates in the order in which they are shown.
-var Fates = []Fate{Created, Extended, Replaced, Removed, Branched, Forked, Ahead, Withheld, Failed, Unchanged}
+var Fates = []Fate{Created, Extended, Replaced, Removed, Branched, Forked, Ahead, Absent, Withheld, Failed, Unchanged}
 
 // Event reports the outcome for one log.
 type Event struct {

@@ -16,7 +16,7 @@ type Copied struct {
 }
 
 // CopiedFate is a number of logs with one fate: created, extended, replaced, removed, branched, forked, ahead (the other side has
-// more), withheld, failed or unchanged.
+// more), absent (it was removed here), withheld, failed or unchanged.
 type CopiedFate struct {
 	Fate  string `json:"fate"`
 	Count int    `json:"count"`

@@ -10,6 +10,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/push"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // Pull copies sessions from an archive.
@@ -29,7 +30,7 @@ func Pull(a *cli.App) *cobra.Command {
 			"becomes a separate session. Nothing is overwritten.\n\n" +
 			"If push redacted secrets in a session of this machine, the copy is not pulled back to it. If the original is lost,\n" +
 			"--redacted pulls the redacted copy in its place. Sessions without secrets are pulled back as they were.\n\n" +
-			"A session that was removed here stays removed. With --deletions, sessions that were removed in the archive go to the\n" +
+			"A session that was removed here stays removed, unless --removed is given. With --deletions, sessions that were removed in the archive go to the\n" +
 			"trash, unless they were changed here.",
 		Example: "  treeline pull https://sessions.example\n  treeline pull --origin laptop https://sessions.example\n  treeline pull --origin '*' --into /backup https://sessions.example",
 		Args:    cli.Args("<url>"),
@@ -54,6 +55,7 @@ func Pull(a *cli.App) *cobra.Command {
 	f.add(a, cmd, "pull")
 	cmd.Flags().StringArrayVar(&opt.Origins, "origin", nil, "pull the sessions of the machine `NAME` instead of this one; can be repeated")
 	cmd.Flags().StringVar(&opt.Into, "into", "", "put all sessions into the folder `DIR`")
+	cmd.Flags().BoolVar(&opt.Removed, "removed", false, "pull sessions that were removed here, too")
 	cmd.Flags().BoolVar(&opt.Redacted, "redacted", false, "pull the redacted copies of sessions that are lost on this machine")
 	cmd.Flags().BoolVar(&f.deletions, "deletions", false, "move sessions that were removed in the archive to the trash")
 	return cmd
@@ -70,7 +72,11 @@ func pull(ctx context.Context, a *cli.App, f *copyFlags, url string, opt push.Pu
 	c := newCopying(a, f, "pulling", "pulled", url)
 	opt.Event, opt.Progress = c.event, c.progress
 	r, err := s.Pull(ctx, url, opt)
-	if err = c.end(r, false, err); err == nil && len(r.Logs) == 0 && len(opt.Origins) == 0 {
+	err = c.end(r, false, err)
+	if n := r.Logs[push.Absent]; n > 0 && err == nil && !a.JSON {
+		a.Notice(wire.Count(n, "log was removed here, and stays removed", "logs were removed here, and stay removed") + "; --removed pulls what was removed")
+	}
+	if err == nil && len(r.Logs) == 0 && len(opt.Origins) == 0 {
 		data := treeline.DataDir(a.Home(), a.Getenv)
 		origin, err := treeline.Origin(data)
 		if err != nil {

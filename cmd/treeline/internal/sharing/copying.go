@@ -182,6 +182,11 @@ func (c *copying) event(e push.Event) {
 			return
 		}
 		text = fmt.Sprintf("%s: not copied: %s", e.Name, e.Why)
+	case push.Absent:
+		if !c.f.verbose {
+			return
+		}
+		text = fmt.Sprintf("%s: removed here", e.Name)
 	case push.Ahead:
 		if !c.f.verbose && !c.f.dry {
 			return
@@ -267,7 +272,7 @@ func (c *copying) line(r push.Report) string {
 	for _, rest := range []struct {
 		fate push.Fate
 		word string
-	}{{push.Ahead, "newer there"}, {push.Withheld, "not copied"}, {push.Failed, "failed"}, {push.Unchanged, "unchanged"}} {
+	}{{push.Ahead, "newer there"}, {push.Absent, "removed here"}, {push.Withheld, "not copied"}, {push.Failed, "failed"}, {push.Unchanged, "unchanged"}} {
 		if n := r.Logs[rest.fate]; n > 0 {
 			word := rest.word
 			if rest.fate == push.Ahead && c.done == "pulled" {

@@ -3,6 +3,7 @@ package push_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -145,6 +146,14 @@ func TestPushForksFolder(t *testing.T) {
 	_, err = d.archive.Append(d.Context(), at, []byte(strings.TrimSuffix(theirs, "\n")))
 	d.Must(err)
 	d.AppendPlain(path, ours)
+	// A pull makes the fork here.
+	if diff := difftest.Diff(map[string]push.Fate{"events.jsonl": push.Forked}, d.pull(push.PullOptions{})); diff != "" {
+		t.Fatal(diff)
+	}
+	d.holds(path, base+ours)
+	if list, err := filepath.Glob(d.At(".copilot/session-state/*/events.jsonl")); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v; want two sessions", list, err)
+	}
 	d.push(push.PushOptions{})
 	there := d.there()
 	if there[name] != base+ours || len(there) != 2 {

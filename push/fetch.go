@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -371,7 +370,7 @@ func (f *fetching) diverged(ctx context.Context, state growth, appended bool, fr
 		return err
 	}
 	_, err = keepFork(f.src.Dialect, f.there.Name, theirs, min(f.w.At, int64(len(theirs))), func(made fork) (bool, error) {
-		name := path.Join(path.Dir(f.name), path.Base(made.name))
+		_, _, name, _ := backend.SplitArchived(made.name)
 		if f.e.Fork = f.src.PathOf(name); f.p.opt.DryRun {
 			return true, nil
 		}

@@ -68,6 +68,9 @@ func (f *fetching) try(ctx context.Context) error {
 		}
 		f.e.Fate, f.e.Why = Withheld, "it was removed here, and has changed in the archive since; --removed pulls it"
 		return nil
+	case f.it == nil && f.p.back(origin) && f.p.moved(f.src, f.name) != "":
+		f.e.Fate, f.e.Why = Withheld, "its session is here as "+f.p.moved(f.src, f.name)
+		return nil
 	case marked && m.Redacted > 0 && f.p.back(origin):
 		if allowed, err := f.allowed(ctx, w, m); err != nil || !allowed {
 			return err

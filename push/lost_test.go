@@ -320,3 +320,25 @@ func (r *cutReader) ReadAt(p []byte, off int64) (int, error) {
 	}
 	return r.Reader.ReadAt(p, off)
 }
+
+// A session that is here in another folder is not pulled into the folder where it was.
+func TestPullMoved(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		for _, redact := range []bool{false, true} {
+			d := newDesk(t)
+			path := d.log(a, 2)
+			d.AppendPlain(path, entry("aaaa0002", "aaaa0001", "key "+key))
+			d.push(push.PushOptions{Redact: redact})
+			d.Must(os.MkdirAll(d.At(garden+"../-park"), 0o700))
+			d.Must(os.Rename(path, d.At(garden+"../-park/"+file(a))))
+			if lost {
+				d.Must(os.RemoveAll(d.State))
+			}
+			got := d.pull(push.PullOptions{Removed: true, Redacted: true})
+			if diff := difftest.Diff(map[string]push.Fate{file(a): push.Withheld}, got); diff != "" || d.Exists(path) {
+				t.Error(diff)
+			}
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
@@ -56,6 +57,7 @@ type puller struct {
 	own   map[string]*source // sources of this machine, by name in archives
 	here  map[string]*item   // local logs, by name in the archive
 	kept  map[string]bool    // folders of sessions, by name in the archive
+	bases map[base]string    // paths of this machine's sessions
 	blobs sync.Map           // blobs that were copied; see carrier.done
 }
 
@@ -69,7 +71,7 @@ func (c *Copier) Pull(ctx context.Context, t Target, opt PullOptions) (Report, e
 	if err != nil {
 		return Report{}, err
 	}
-	p := &puller{c: c, t: t, m: m, opt: opt, meter: newMeter(opt.Event, opt.Progress), own: map[string]*source{}, here: map[string]*item{}, kept: map[string]bool{}}
+	p := &puller{c: c, t: t, m: m, opt: opt, meter: newMeter(opt.Event, opt.Progress), own: map[string]*source{}, here: map[string]*item{}, kept: map[string]bool{}, bases: map[base]string{}}
 	if p.marks, err = openWatermarks(c.opt.State, p.scope(id)); err != nil {
 		return Report{}, err
 	}
@@ -187,6 +189,9 @@ func (p *puller) look(ctx context.Context, origin string, there map[string]backe
 			items, _ := p.c.items(ctx, s, p.meter)
 			for _, it := range items {
 				p.here[it.name] = it
+				if s.Owns(it.log.Name) {
+					p.bases[base{s.Dialect.Name(), path.Base(it.name)}] = it.path()
+				}
 			}
 		}
 		return nil
@@ -215,6 +220,19 @@ func (p *puller) look(ctx context.Context, origin string, there map[string]backe
 		}
 	}
 	return nil
+}
+
+// base is the last part of the name of an agent's session.
+type base struct{ agent, name string }
+
+// moved returns the path here of a session that is not in its place: its agent archived it, or its project was moved. The names of files have
+// the ids of sessions, unless all sessions of the agent have the same file name.
+func (p *puller) moved(s *source, name string) string {
+	layout := s.Dialect.Layout()
+	if !s.Owns(name) || path.Base(layout.File(time.Time{}, "a")) == path.Base(layout.File(time.Time{}, "b")) {
+		return ""
+	}
+	return p.bases[base{s.Dialect.Name(), path.Base(name)}]
 }
 
 // plainFolder reports whether the name of an origin or a source is valid for a folder here: it is not hidden, and has no special meaning on

@@ -45,7 +45,7 @@
 // # Deletions
 //
 // A log that is removed at its origin stays in the archive unless deletions are asked for, and a pull brings it back only if that is asked
-// for: the watermark says that it was here. A log that may be on a disk that is not
+// for: the watermark says that it was here. A session that is here in another folder is not pulled. A log that may be on a disk that is not
 // mounted (see backend.Scattered) is not removed, and one that is back is copied again. A pulled tombstone moves the local
 // log to the trash, and only if it is still what was pulled or pushed.
 package push

@@ -85,6 +85,21 @@ func (o *original) since(ctx context.Context, w *watermark) (growth, *digest, er
 	return state, d, nil
 }
 
+// whole reports whether a log that does not match its watermark is the copy, byte for byte: it was pulled as a whole, and the watermark of
+// that is lost. It moves the watermark, and returns the hash.
+func (o *original) whole(ctx context.Context, copied backend.Backend, at backend.Log, w *watermark) (*digest, bool, error) {
+	if o.at.Size != at.Size {
+		return nil, false, nil
+	}
+	of, there, d, err := o.common(ctx, copied, at, false)
+	if err != nil || of != o.at.Size || there != at.Size {
+		return nil, false, err
+	}
+	w.mark = mark{V: markVersion, Of: of, At: there, CGen: at.Generation, Redacted: w.Redacted, Clean: w.Redacted > 0}
+	w.Taken, w.Skip = 0, nil
+	return d, true, nil
+}
+
 // note stores the current state of the log in a watermark.
 func (o *original) note(w *watermark) {
 	w.Open, w.Size, w.Nanos = o.at.Generation, o.at.Size, o.at.Time.UnixNano()

@@ -158,6 +158,15 @@ func (f *fetching) compare(ctx context.Context, w *watermark) error {
 			return err
 		}
 	}
+	if state == rewritten {
+		d, is, err := o.whole(ctx, f.p.t.Backend, f.there.Log, &f.w)
+		if err != nil {
+			return err
+		}
+		if is {
+			state, f.digest = same, d
+		}
+	}
 	f.w.Name = f.there.Name
 	appended := f.there.Generation == f.w.CGen && f.there.Size >= f.w.At && f.o.lines
 	fresh := f.w.fresh(f.there.Log)

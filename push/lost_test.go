@@ -342,3 +342,32 @@ func TestPullMoved(t *testing.T) {
 		}
 	}
 }
+
+// A copy with branches that was pulled as a whole is recognized without its watermark: nothing is forked.
+func TestPullLostForgotten(t *testing.T) {
+	t.Parallel()
+	for _, redact := range []bool{false, true} {
+		for _, first := range []string{"push", "pull"} {
+			d := newDesk(t)
+			path := d.log(a, 3)
+			d.push(push.PushOptions{Redact: redact})
+			d.append(file(a), entry("eeee0001", "aaaa0002", "theirs"))
+			d.AppendPlain(path, entry("aaaa0003", "aaaa0002", "ours"))
+			d.push(push.PushOptions{Redact: redact})
+			d.lose()
+			d.pulls(map[string]push.Fate{file(a): push.Created})
+			d.Must(os.RemoveAll(d.State))
+			if first == "pull" {
+				d.pulls(map[string]push.Fate{})
+			}
+			if got, _ := d.push(push.PushOptions{Redact: redact}); len(got) > 0 {
+				t.Errorf("%v, %s first: pushed %v; want nothing", redact, first, got)
+			}
+			d.AppendPlain(path, entry("aaaa0004", "aaaa0003", "more"))
+			if got, _ := d.push(push.PushOptions{Redact: redact}); got[file(a)] != push.Extended {
+				t.Errorf("%v, %s first: pushed %v; want extended", redact, first, got)
+			}
+			d.equal()
+		}
+	}
+}

@@ -311,6 +311,15 @@ func (p *pusher) try(ctx context.Context, it *item, cwd *string, e *Event) error
 			return err
 		}
 	}
+	if state == rewritten {
+		is := false
+		if d, is, err = o.whole(ctx, p.t.Backend, there.Log, &s.w); err != nil {
+			return err
+		}
+		if is {
+			state = same
+		}
+	}
 	s.digest = d
 	return s.decide(ctx, state, s.w.copied(there.Log))
 }

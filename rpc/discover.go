@@ -16,8 +16,10 @@ type document struct {
 	Info       info             `json:"info"`
 	Methods    []documentMethod `json:"methods"`
 	Components components       `json:"components"`
-	// Notifications are those of the server. OpenRPC has no member for them.
+	// Notifications are those of the server. OpenRPC has no member for notifications.
 	Notifications []descriptor `json:"x-notifications"`
+	// Accepted are those that a client may send.
+	Accepted []descriptor `json:"x-client-notifications"`
 }
 
 type info struct {
@@ -78,6 +80,9 @@ func describeAll(version string) document {
 	}
 	for _, n := range notifications {
 		d.Notifications = append(d.Notifications, descriptor{Name: n.name, Description: n.doc, Schema: b.Add(n.params)})
+	}
+	for _, n := range accepted {
+		d.Accepted = append(d.Accepted, descriptor{Name: n.name, Description: n.doc, Schema: b.Add(n.params)})
 	}
 	return d
 }

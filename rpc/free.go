@@ -8,8 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// These methods need no session. Those that only read use c.outer, and end when the server is told to stop. Those that write use c.ctx, and
-// are finished.
+// These methods need no session. Those that only read use c.outer, and end when they are cancelled or the server is told to stop. Those that
+// write use c.ctx, and are finished.
 
 type pathParams struct {
 	Path *string `json:"path" need:"" doc:"the file"`

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"syscall"
@@ -20,6 +21,7 @@ func errorKinds() []struct {
 		word string
 		err  error
 	}{
+		{"cancelled", context.Canceled},
 		{"not-session", treeline.ErrNotSession},
 		{"newer", treeline.ErrNewer},
 		{"not-exist", treeline.ErrNotExist},

@@ -2,9 +2,11 @@ package rpc
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -12,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// The codes of errors. All but codeFailed are JSON-RPC's own. Clients distinguish errors by the codes, so they are stable. The texts are
+// The codes of errors. All but the last two are JSON-RPC's own. Clients distinguish errors by the codes, so they are stable. The texts are
 // for people and may change. A request that the client can correct has codeParams.
 const (
 	codeParse    = -32700 // the line is not JSON
@@ -21,6 +23,8 @@ const (
 	codeParams   = -32602 // a parameter is missing, of the wrong type, or names no open session
 	codeInternal = -32603 // a bug
 	codeFailed   = -32000 // the library says why
+	// codeCancelled is that of the Language Server Protocol: the client cancelled the request, or the server was told to stop.
+	codeCancelled = -32800
 )
 
 // rpcError is an error with a code.
@@ -124,6 +128,8 @@ func coded(err error) *rpcError {
 	// The library refused a parameter.
 	case errors.As(err, &id), errors.Is(err, place.ErrUnknownDialect), errors.Is(err, store.ErrProfile):
 		return &rpcError{codeParams, err.Error()}
+	case errors.Is(err, context.Canceled):
+		return &rpcError{codeCancelled, strings.Replace(err.Error(), context.Canceled.Error(), "the request was cancelled", 1)}
 	}
 	return &rpcError{codeFailed, err.Error()}
 }

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"reflect"
 	"sync"
@@ -48,7 +49,9 @@ type call struct {
 	*client
 	open, fresh *openSession
 	params      json.RawMessage
-	then        []func()
+	// ctx is for what must be finished once it has begun; outer ends when the client cancels the request or the server is told to stop.
+	ctx, outer context.Context
+	then       []func()
 }
 
 // after schedules f to be called after the answer was written.

@@ -7,11 +7,14 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// notifications are all notifications of the server, with their parameters, for rpc.discover.
-var notifications = []struct {
+// notification is a row of a table of notifications.
+type notification struct {
 	name, doc string
 	params    reflect.Type
-}{
+}
+
+// notifications are all notifications of the server, with their parameters, for rpc.discover.
+var notifications = []notification{
 	{"change", "Something that a watch follows has changed.", reflect.TypeFor[change]()},
 	{string(store.EventBeforeCompaction), "A compaction is about to be appended. Sent with `events: true`, like those below, before the result of the request that causes it.", reflect.TypeFor[sessionEvent]()},
 	{string(store.EventCompaction), "A compaction was appended.", reflect.TypeFor[sessionEvent]()},

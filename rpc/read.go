@@ -36,7 +36,7 @@ func (c *call) entryOrNull(s *store.Session, find func(*session.Tree) (session.E
 	text := []byte(null)
 	err := s.View(func(t *session.Tree) (err error) {
 		if e, ok := find(t); ok {
-			text, err = s.EntryJSON(c.ctx, e)
+			text, err = s.EntryJSON(c.outer, e)
 		}
 		return err
 	})
@@ -77,7 +77,7 @@ func (c *call) entries(each func(t *session.Tree, yield func(session.Entry) bool
 	err := c.open.s.View(func(t *session.Tree) (err error) {
 		each(t, func(e session.Entry) bool {
 			var text []byte
-			text, err = c.open.s.EntryJSON(c.ctx, e)
+			text, err = c.open.s.EntryJSON(c.outer, e)
 			list = append(list, text)
 			return err == nil
 		})
@@ -153,7 +153,7 @@ func getTree(c *call, p treeParams) (raw[[]treeNode], error) {
 			if last := text[len(text)-1]; last != '[' {
 				text = append(text, ',')
 			}
-			entry, err := s.EntryJSON(c.ctx, e)
+			entry, err := s.EntryJSON(c.outer, e)
 			if err != nil {
 				return err
 			}
@@ -290,7 +290,7 @@ func buildSessionContext(c *call, p contextParams) (raw[agentContext], error) {
 	}
 	if c.open != nil {
 		s := c.open.s
-		return contextJSON(s.Context(c.ctx, or(leaf, s.Leaf()), p.options()))
+		return contextJSON(s.Context(c.outer, or(leaf, s.Leaf()), p.options()))
 	}
 	if p.Entries == nil {
 		return nil, missing("entries")
@@ -337,7 +337,7 @@ func buildParts(c *call, p seenParams) (raw[wire.PartsContext], error) {
 		return nil
 	})
 	var b bytes.Buffer
-	if err := wire.WriteParts(&b, treeline.Messages(c.ctx, s, or(leaf, s.Leaf()), opt), &problems); err != nil {
+	if err := wire.WriteParts(&b, treeline.Messages(c.outer, s, or(leaf, s.Leaf()), opt), &problems); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSpace(b.Bytes()), nil

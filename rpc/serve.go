@@ -37,10 +37,9 @@ const mostWaiting = 1024
 func Serve(ctx context.Context, st *treeline.Store, opt Options, in io.Reader, out io.Writer) error {
 	c := &client{
 		methods: byName(), store: st, opt: opt, out: out, sessions: map[string]*openSession{}, runs: map[string]*treeline.Recording{},
-		watches: map[string]func(){},
-		slots:   make(chan struct{}, mostWaiting), failed: make(chan struct{}),
+		watches: map[string]func(){}, pending: map[string]*pending{}, life: ctx,
+		slots: make(chan struct{}, mostWaiting), failed: make(chan struct{}),
 	}
-	c.outer, c.ctx = ctx, context.WithoutCancel(ctx)
 	// A blocked read cannot be interrupted, so it has a goroutine of its own, which outlives Serve if ctx ends before the input. lines has
 	// no buffer, so every line has been received when ended is sent.
 	lines := make(chan []byte)
@@ -59,16 +58,17 @@ type client struct {
 	methods map[string]*method
 	store   *treeline.Store
 	opt     Options
-	// ctx is for requests that must be finished once they have begun; outer is for those that may be cancelled.
-	ctx, outer context.Context
+	// life ends when the server is told to stop.
+	life context.Context
 
-	// mu guards sessions, runs, watches and last. It is never held during a method.
+	// mu guards sessions, runs, watches, pending and last. It is never held during a method.
 	mu       sync.Mutex
 	sessions map[string]*openSession
 	runs     map[string]*treeline.Recording
 	// watches has the functions that end them.
 	watches map[string]func()
-	last    int // the last handle
+	pending map[string]*pending // the requests that were not answered yet, by id
+	last    int                 // the last handle
 
 	free queue // requests without a session
 	long queue // requests without a session that may take long; see method.long
@@ -191,6 +191,10 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 		}
 		done(answer(r.id, result, err))
 	}
+	if r.method == cancelMethod {
+		finish(null, c.cancel(r.params))
+		return
+	}
 	m, ok := c.methods[r.method]
 	if !ok {
 		finish(nil, &rpcError{codeMethod, fmt.Sprintf("there is no method %q", r.method)})
@@ -211,10 +215,14 @@ func (c *client) begin(text []byte, done func(line []byte)) {
 	// This blocks the reader while mostWaiting requests wait. If the task did it, the queues could grow without bound.
 	c.slots <- struct{}{}
 	c.running.Add(1)
+	p := c.pend(r.id, finish)
 	q.add(func() {
 		defer func() { <-c.slots; c.running.Done() }()
-		call := &call{client: c, open: open, params: r.params}
-		finish(call.run(m))
+		if !p.begin() {
+			return // it was cancelled while it waited
+		}
+		call := &call{client: c, open: open, params: r.params, ctx: context.WithoutCancel(p.ctx), outer: p.ctx}
+		p.finish(call.run(m))
 		for _, then := range call.then {
 			then()
 		}

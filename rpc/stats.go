@@ -86,7 +86,7 @@ func buildRequest(c *call, p requestParams) (none modelRequest, err error) {
 	for _, t := range p.Tools {
 		tools = append(tools, treeline.Tool{Name: t.Name, Description: t.Description, Parameters: session.Raw(t.Parameters)})
 	}
-	r, err := treeline.NewRequest(c.ctx, s, leaf, treeline.RequestOptions{
+	r, err := treeline.NewRequest(c.outer, s, leaf, treeline.RequestOptions{
 		Provider: p.Provider, Model: p.Model, MaxTokens: or(p.MaxTokens, 0), Prompt: p.Prompt, System: p.System, Tools: tools,
 		Context: store.ContextOptions{Whole: p.Whole},
 	})

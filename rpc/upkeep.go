@@ -59,17 +59,17 @@ type repairParams struct {
 	heldParam
 }
 
-// repairLog is finished once it has begun, since it replaces a file.
+// repairLog is finished once it has begun if it replaces a file.
 func repairLog(c *call, p repairParams) (wire.Plan, error) {
 	path, err := c.locate(*p.Ref)
 	if err != nil {
 		return wire.Plan{}, err
 	}
-	do := c.store.PlanRepair
+	do, ctx := c.store.PlanRepair, c.outer
 	if p.Apply {
-		do = c.store.Repair
+		do, ctx = c.store.Repair, c.ctx
 	}
-	plan, err := do(c.ctx, path, repair.Options{Reattach: p.Reattach, Force: p.ForceRewrite})
+	plan, err := do(ctx, path, repair.Options{Reattach: p.Reattach, Force: p.ForceRewrite})
 	if err != nil {
 		return wire.Plan{}, err
 	}
@@ -157,7 +157,7 @@ type convertParams struct {
 	Dir    string           `json:"dir" doc:"the folder of the new file; the default is the agent's own"`
 }
 
-// convertSession only reads the old session. The new one is closed; the report has its path.
+// convertSession only reads the old session. The new one is closed; the report has its path. If the request is cancelled, there is none.
 func convertSession(c *call, p convertParams) (report wire.Conversion, err error) {
 	to, err := c.store.Dialect(*p.To)
 	if err != nil {
@@ -168,7 +168,7 @@ func convertSession(c *call, p convertParams) (report wire.Conversion, err error
 		return report, err
 	}
 	err = c.reading(p.eitherParams, func(s *store.Session) error {
-		made, r, err := c.store.ConvertSession(c.ctx, s, opt)
+		made, r, err := c.store.ConvertSession(c.outer, s, opt)
 		if err != nil {
 			return err
 		}

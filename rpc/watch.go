@@ -59,9 +59,13 @@ func startWatch(c *call, p watchParams) (watching, error) {
 			return watching{}, err
 		}
 	}
-	ctx, stop := context.WithCancel(c.outer)
+	ctx, stop := context.WithCancel(c.life)
+	begun := context.AfterFunc(c.outer, stop) // the watch outlives its request, which can be cancelled until then
 	next, end := iter.Pull2(c.store.Watch(ctx, opt))
 	first, err, ok := next()
+	if !begun() && err == nil {
+		err = c.outer.Err()
+	}
 	if err != nil || !ok {
 		end()
 		stop()

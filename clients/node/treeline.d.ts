@@ -67,6 +67,10 @@ export interface Appended {
   outcome?: string;
 }
 
+export interface CancelParams {
+  id: any;
+}
+
 export interface Change {
   cwd?: string;
   dialect?: string;

@@ -117,6 +117,10 @@ class Appended(_Appended, total=False):
     outcome: str
 
 
+class CancelParams(TypedDict):
+    id: Any
+
+
 class _Change(TypedDict):
     event: str
     watch: str

@@ -47,13 +47,13 @@ func (d document) nodeMethods(session bool) string {
 		if session && !onSession || !session && !onClient || m.Name == "close" {
 			continue // Session.close is written by hand
 		}
-		call := fmt.Sprintf("this._call(%q, params)", m.Name)
+		call := fmt.Sprintf("this._call(%q, params, options)", m.Name)
 		if m.Result.Schema.Ref != "" && m.Result.Schema.name() == "Opened" {
 			call = "this._opened(await " + call + ")"
 		}
-		fmt.Fprintf(&b, "  async %s(params) {\n    return %s;\n  }\n", m.own(), call)
+		fmt.Fprintf(&b, "  async %s(params, options) {\n    return %s;\n  }\n", m.own(), call)
 		if rows := d.rows(m); rows != "" {
-			fmt.Fprintf(&b, "  %s(params) {\n    return this._pages(%q, %q, params);\n  }\n", iterName(m), m.Name, rows)
+			fmt.Fprintf(&b, "  %s(params, options) {\n    return this._pages(%q, %q, params, options);\n  }\n", iterName(m), m.Name, rows)
 		}
 	}
 	return b.String()
@@ -119,12 +119,15 @@ func (d document) typedMethods(session bool) string {
 		if session && !onSession || !session && !onClient {
 			continue
 		}
-		argument := ""
+		argument := "params?: NoParams, options?: CallOptions"
 		if len(params) > 0 {
-			argument = "params?: " + paramsName(m)
+			argument = "params?: " + paramsName(m) + ", options?: CallOptions"
 		}
 		if len(params) > 0 && params[0].Required {
-			argument = "params: " + paramsName(m)
+			argument = "params: " + paramsName(m) + ", options?: CallOptions"
+		}
+		if m.Name == "close" {
+			argument = "" // Session.close is written by hand
 		}
 		result := m.Result.Schema.typed()
 		switch result {

@@ -139,6 +139,46 @@ withClient("carriage returns", async (client, home) => {
   assert.equal((await session.getEntry({ id: "0a1b2c3d" })).data, "\u2028");
 });
 
+withClient("a signal", async (client) => {
+  const session = await client.inMemory();
+  const gone = AbortSignal.abort();
+  await assert.rejects(client.sources({}, { signal: gone }), { name: "AbortError" });
+  await assert.rejects(session.appendCustomEntry({ customType: "x" }, { signal: gone }), { name: "AbortError" });
+  await assert.rejects(client.iterCatalogue({}, { signal: gone }).next(), { name: "AbortError" });
+  await assert.rejects(client.sources({ signal: gone }), TypeError);
+  const kept = new AbortController();
+  await session.appendCustomEntry({ customType: "y" }, { signal: kept.signal });
+  kept.abort(); // after the answer
+  assert.deepEqual((await session.getEntries()).map((e) => e.customType), ["y"]);
+  const watched = new AbortController();
+  const changes = client.changes({}, { signal: watched.signal });
+  const next = changes.next();
+  setImmediate(() => watched.abort(new Error("enough")));
+  await assert.rejects(next, /enough/);
+});
+
+// The server of this test answers only what was cancelled. It carries out the second request nevertheless.
+test("a request that is cancelled", async () => {
+  const home = mkdtempSync(join(tmpdir(), "treeline-")), program = join(home, "server");
+  writeFileSync(program, `#!/bin/sh
+read line; read cancel
+case $cancel in *'"method":"$/cancelRequest","params":{"id":1}'*) ;; *) exit 1 ;; esac
+echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32800,"message":"the request was cancelled","data":{"kind":"cancelled"}}}'
+read line; read cancel
+echo '{"jsonrpc":"2.0","id":2,"result":7}'
+read line
+`, { mode: 0o700 });
+  const client = new Client({ program });
+  for (const settles of [(p) => assert.rejects(p, /enough/), async (p) => assert.equal(await p, 7)]) {
+    const controller = new AbortController();
+    const answer = client.call("x", {}, { signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await settles(answer);
+  }
+  await client.close();
+  rmSync(home, { recursive: true });
+});
+
 test("a server that sends what is not JSON", async () => {
   const home = mkdtempSync(join(tmpdir(), "treeline-")), program = join(home, "server");
   writeFileSync(program, "#!/bin/sh\nread line\necho hello\nread line\n", { mode: 0o700 });

@@ -8,6 +8,27 @@ export class TreelineError extends Error {
   constructor(code: number, message: string, kind?: string);
 }
 
+/** What else a method takes, after its parameters. */
+export interface CallOptions {
+  /**
+   * Cancels the request. The promise is still settled by the server's answer: it rejects with the signal's reason if the request was
+   * cancelled, and resolves if it was carried out nevertheless, as an append is once it has begun.
+   */
+  signal?: Cancelling;
+}
+
+/** An AbortSignal, of Node or of a browser. */
+export interface Cancelling {
+  readonly aborted: boolean;
+  readonly reason: any;
+  throwIfAborted(): void;
+  addEventListener(type: "abort", listener: () => void): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
+/** The parameters of a method that has none. */
+export type NoParams = Record<string, never>;
+
 /** The server has ended, or the client was closed. */
 export class ConnectionLost extends Error {
   constructor(message?: string);
@@ -1125,7 +1146,7 @@ interface ClientMethods {
   /**
    * Starts a session.
    */
-  create(params: CreateParams): Promise<Session>;
+  create(params: CreateParams, options?: CallOptions): Promise<Session>;
   /**
    * Opens a file. If it is missing or empty, a session starts there; its header is written at once (pi, if it is
    * missing: with the first message). A file of an old version is migrated, the original kept as <file>.v<N>.bak. A
@@ -1134,63 +1155,63 @@ interface ClientMethods {
    * default is the file's folder. With readOnly: true nothing is written: a missing file is an error, and an old
    * version is migrated in memory.
    */
-  open(params: OpenParams): Promise<Session>;
+  open(params: OpenParams, options?: CallOptions): Promise<Session>;
   /**
    * Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one. Sessions of other
    * profiles do not count.
    */
-  continueRecent(params: ContinueRecentParams): Promise<Session>;
+  continueRecent(params: ContinueRecentParams, options?: CallOptions): Promise<Session>;
   /**
    * Starts a session that is never stored.
    */
-  inMemory(params?: InMemoryParams): Promise<Session>;
+  inMemory(params?: InMemoryParams, options?: CallOptions): Promise<Session>;
   /**
    * Copies the session in the file source, all branches, into a new one for cwd. The source is only read.
    */
-  forkFrom(params: ForkFromParams): Promise<Session>;
+  forkFrom(params: ForkFromParams, options?: CallOptions): Promise<Session>;
   /**
    * What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf, of
    * entries from the last; an unknown id means the last entry.
    */
-  buildSessionContext(params?: BuildSessionContextParams): Promise<AgentContext>;
+  buildSessionContext(params?: BuildSessionContextParams, options?: CallOptions): Promise<AgentContext>;
   /**
    * Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
    * missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
    */
-  startRun(params?: StartRunParams): Promise<Recording>;
+  startRun(params?: StartRunParams, options?: CallOptions): Promise<Recording>;
   /**
    * Appends a record. run_id, ts, and the seq of an llm.request or llm.response are filled in if they are missing. An
    * invalid record is refused (−32602); the run continues.
    */
-  appendRecord(params: AppendRecordParams): Promise<Recorded>;
+  appendRecord(params: AppendRecordParams, options?: CallOptions): Promise<Recorded>;
   /**
    * Resumes the recording of a run that has not ended.
    */
-  continueRun(params: ContinueRunParams): Promise<Recording>;
+  continueRun(params: ContinueRunParams, options?: CallOptions): Promise<Recording>;
   /**
    * Appends run.end, unless appendRecord already did, and closes the log.
    */
-  endRun(params: EndRunParams): Promise<void>;
+  endRun(params: EndRunParams, options?: CallOptions): Promise<void>;
   /**
    * The header and all records of a file, not migrated; [] if it is missing or has no header. Nothing is written.
    */
-  loadEntries(params: LoadEntriesParams): Promise<Array<AgentEntry>>;
+  loadEntries(params: LoadEntriesParams, options?: CallOptions): Promise<Array<AgentEntry>>;
   /**
    * The JSON values of a text, line by line; lines that are not JSON are skipped.
    */
-  parseEntries(params: ParseEntriesParams): Promise<Array<any>>;
+  parseEntries(params: ParseEntriesParams, options?: CallOptions): Promise<Array<any>>;
   /**
    * The same entries in the current version of the format. Entries without a header count as the oldest version.
    */
-  migrateEntries(params: MigrateEntriesParams): Promise<Array<AgentEntry>>;
+  migrateEntries(params: MigrateEntriesParams, options?: CallOptions): Promise<Array<AgentEntry>>;
   /**
    * The path of the newest session in a folder, or null.
    */
-  findMostRecent(params: FindMostRecentParams): Promise<string | null>;
+  findMostRecent(params: FindMostRecentParams, options?: CallOptions): Promise<string | null>;
   /**
    * The newest sessions of a folder. mtime is in milliseconds since 1970, name is cut to 40 characters.
    */
-  getRecentSessions(params: GetRecentSessionsParams): Promise<Array<RecentSession>>;
+  getRecentSessions(params: GetRecentSessionsParams, options?: CallOptions): Promise<Array<RecentSession>>;
   /**
    * The sessions of a directory as the agent's own program lists them, newest first; for omp those in the folders of
    * both its program and its document. pi has name? instead of title? and takes modified from the messages, omp from
@@ -1198,115 +1219,115 @@ interface ClientMethods {
    * codelia by the last save; codelia means its sessions. Only files that changed since the last list are read, and of
    * codelia's states that name no directory the beginnings, with those of their runs.
    */
-  list(params: ListParams): Promise<Array<AgentRow>>;
+  list(params: ListParams, options?: CallOptions): Promise<Array<AgentRow>>;
   /**
    * The same for all directories, or for one folder or profile.
    */
-  listAll(params?: ListAllParams): Promise<Array<AgentRow>>;
+  listAll(params?: ListAllParams, options?: CallOptions): Promise<Array<AgentRow>>;
   /**
    * Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It replaces the
    * previous state. A schema_version other than 1 is refused, and a state of another one is not replaced.
    */
-  saveState(params: SaveStateParams): Promise<Saved>;
+  saveState(params: SaveStateParams, options?: CallOptions): Promise<Saved>;
   /**
    * The state of a session, or null. resume is what the model sees first: the messages without dangling tool calls and
    * results, results without a tool_call_id and notices of earlier resumes; nothing else is left out. If cwd or root
    * differ from the state's, or from the directory of its last run if it names none, a system message says so after
    * those that begin the conversation. Nothing is written.
    */
-  loadState(params: LoadStateParams): Promise<LoadedState | null>;
+  loadState(params: LoadStateParams, options?: CallOptions): Promise<LoadedState | null>;
   /**
    * The sessions of all agents, newest first, page by page. The catalogue is updated first, by reading the files that
    * changed. total counts the rows of all pages. A session that is used while you page moves to the front, and is not
    * on a later page.
    */
-  catalogue(params?: CatalogueParams): Promise<Page>;
+  catalogue(params?: CatalogueParams, options?: CallOptions): Promise<Page>;
   /** All rows of catalogue, page by page. */
-  iterCatalogue(params?: CatalogueParams): AsyncGenerator<Row, void, undefined>;
+  iterCatalogue(params?: CatalogueParams, options?: CallOptions): AsyncGenerator<Row, void, undefined>;
   /**
    * Finds entries in all sessions and runs, newest first. treeline search --help explains the query.
    */
-  search(params: SearchParams): Promise<SearchResult>;
+  search(params: SearchParams, options?: CallOptions): Promise<SearchResult>;
   /**
    * What sessions used: sessions, messages, tokens and cost, in total and by agent, model, project and day. Forks and
    * copies are not counted twice. Only files that changed are read.
    */
-  stats(params?: StatsParams): Promise<Stats>;
+  stats(params?: StatsParams, options?: CallOptions): Promise<Stats>;
   /**
    * The places where treeline looks for sessions.
    */
-  sources(): Promise<Array<Source>>;
+  sources(params?: NoParams, options?: CallOptions): Promise<Array<Source>>;
   /**
    * Follows what any program writes, to all sessions or to one. Changes are sent as notifications change until unwatch.
    */
-  watch(params?: WatchParams): Promise<Watching>;
+  watch(params?: WatchParams, options?: CallOptions): Promise<Watching>;
   /**
    * Ends a watch. No change is sent after the result.
    */
-  unwatch(params: UnwatchParams): Promise<void>;
+  unwatch(params: UnwatchParams, options?: CallOptions): Promise<void>;
   /**
    * Lists everything that is wrong with a session: an open one, or the one that ref names. Nothing is changed.
    */
-  check(params?: CheckParams): Promise<Array<Problem>>;
+  check(params?: CheckParams, options?: CallOptions): Promise<Array<Problem>>;
   /**
    * Plans the repair of a session file, and repairs it with apply: true. The original is kept next to it.
    */
-  repair(params: RepairParams): Promise<Plan>;
+  repair(params: RepairParams, options?: CallOptions): Promise<Plan>;
   /**
    * Creates a session of another agent from an open one, or from the one that ref names, which is only read. The report
    * lists what became of everything.
    */
-  convert(params: ConvertParams): Promise<Conversion>;
+  convert(params: ConvertParams, options?: CallOptions): Promise<Conversion>;
   /**
    * The command that continues an open session, or the one that ref names, in its own agent or in another one. Another
    * agent continues a converted copy. With leafId that entry is made the leaf first; if the agent's format has no leaf,
    * the path to it becomes a separate session.
    */
-  resumeCommand(params?: ResumeCommandParams): Promise<Resume>;
+  resumeCommand(params?: ResumeCommandParams, options?: CallOptions): Promise<Resume>;
   /**
    * Moves a session to treeline's trash. The id in the result is its name there.
    */
-  rm(params: RmParams): Promise<Trashed>;
+  rm(params: RmParams, options?: CallOptions): Promise<Trashed>;
   /**
    * Puts a session back from the trash, byte for byte. It never overwrites another file.
    */
-  restore(params: RestoreParams): Promise<Trashed>;
+  restore(params: RestoreParams, options?: CallOptions): Promise<Trashed>;
   /**
    * What is in the trash, the last removed first.
    */
-  listTrash(): Promise<Array<Trashed>>;
+  listTrash(params?: NoParams, options?: CallOptions): Promise<Array<Trashed>>;
   /**
    * Adds a prompt to the history. It is written when the method returns.
    */
-  historyAdd(params: HistoryAddParams): Promise<void>;
+  historyAdd(params: HistoryAddParams, options?: CallOptions): Promise<void>;
   /**
    * The prompts that have all words, newest first.
    */
-  historySearch(params: HistorySearchParams): Promise<Array<Prompt>>;
+  historySearch(params: HistorySearchParams, options?: CallOptions): Promise<Array<Prompt>>;
   /**
    * The newest prompts.
    */
-  historyRecent(params?: HistoryRecentParams): Promise<Array<Prompt>>;
+  historyRecent(params?: HistoryRecentParams, options?: CallOptions): Promise<Array<Prompt>>;
   /**
    * The runs of all agents, newest first, page by page.
    */
-  listRuns(params?: ListRunsParams): Promise<RunPage>;
+  listRuns(params?: ListRunsParams, options?: CallOptions): Promise<RunPage>;
   /** All runs of listRuns, page by page. */
-  iterListRuns(params?: ListRunsParams): AsyncGenerator<Run, void, undefined>;
+  iterListRuns(params?: ListRunsParams, options?: CallOptions): AsyncGenerator<Run, void, undefined>;
   /**
    * The records of a run, page by page.
    */
-  readRun(params: ReadRunParams): Promise<RunRecords>;
+  readRun(params: ReadRunParams, options?: CallOptions): Promise<RunRecords>;
   /** All records of readRun, page by page. */
-  iterReadRun(params: ReadRunParams): AsyncGenerator<any, void, undefined>;
+  iterReadRun(params: ReadRunParams, options?: CallOptions): AsyncGenerator<any, void, undefined>;
   /**
    * The version of the program.
    */
-  version(): Promise<Version>;
+  version(params?: NoParams, options?: CallOptions): Promise<Version>;
   /**
    * An [OpenRPC](https://spec.open-rpc.org) document of all methods, with the schemas of their parameters and results.
    */
-  discover(): Promise<OpenRPCDocument>;
+  discover(params?: NoParams, options?: CallOptions): Promise<OpenRPCDocument>;
 }
 // </client>
 
@@ -1315,24 +1336,24 @@ interface SessionMethods {
   /**
    * Starts an empty session in the same folder.
    */
-  newSession(params?: NewSessionParams): Promise<Session>;
+  newSession(params?: NewSessionParams, options?: CallOptions): Promise<Session>;
   /**
    * Copies only the path from the root to leafId. Its labels are appended again.
    */
-  createBranchedSession(params: CreateBranchedSessionParams): Promise<Session>;
+  createBranchedSession(params: CreateBranchedSessionParams, options?: CallOptions): Promise<Session>;
   /**
    * Copies all branches.
    */
-  fork(): Promise<Session>;
+  fork(params?: NoParams, options?: CallOptions): Promise<Session>;
   /**
    * Moves the session to another project directory. In the agent's own folders the file moves to the folder of that
    * directory.
    */
-  move(params: MoveParams): Promise<Session>;
+  move(params: MoveParams, options?: CallOptions): Promise<Session>;
   /**
    * Creates the file if entries are still waiting for it. Returns when everything appended survives a machine crash.
    */
-  flush(): Promise<void>;
+  flush(params?: NoParams, options?: CallOptions): Promise<void>;
   /**
    * Syncs the file and closes it. Entries still waiting for their file are dropped. The handle becomes invalid.
    */
@@ -1340,196 +1361,196 @@ interface SessionMethods {
   /**
    * Appends a message as the agent writes it.
    */
-  appendMessage(params: AppendMessageParams): Promise<Appended>;
+  appendMessage(params: AppendMessageParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends a message of the user in the dialect's own form.
    */
-  appendUser(params: AppendUserParams): Promise<Appended>;
+  appendUser(params: AppendUserParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends an answer of the model in the dialect's own form. It may become several entries, which are written
    * together; the result names the last.
    */
-  appendAssistant(params: AppendAssistantParams): Promise<Appended>;
+  appendAssistant(params: AppendAssistantParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends the result of a tool call in the dialect's own form. Wave and OpenCode keep it in the message with the
    * call: there it is refused, and results are given to appendAssistant.
    */
-  appendToolResult(params: AppendToolResultParams): Promise<Appended>;
+  appendToolResult(params: AppendToolResultParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends a change of the thinking level.
    */
-  appendThinkingLevelChange(params: AppendThinkingLevelChangeParams): Promise<Appended>;
+  appendThinkingLevelChange(params: AppendThinkingLevelChangeParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends a change of the model: model (provider/id), or provider and modelId. The dialect writes its own spelling.
    */
-  appendModelChange(params?: AppendModelChangeParams): Promise<Appended>;
+  appendModelChange(params?: AppendModelChangeParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends a compaction: the summary replaces everything before firstKeptEntryId.
    */
-  appendCompaction(params: AppendCompactionParams): Promise<Appended>;
+  appendCompaction(params: AppendCompactionParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends an extension's own state, which the model does not see.
    */
-  appendCustomEntry(params: AppendCustomEntryParams): Promise<Appended>;
+  appendCustomEntry(params: AppendCustomEntryParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends a message of an extension, which the model sees.
    */
-  appendCustomMessageEntry(params: AppendCustomMessageEntryParams): Promise<Appended>;
+  appendCustomMessageEntry(params: AppendCustomMessageEntryParams, options?: CallOptions): Promise<Appended>;
   /**
    * Labels an entry, or removes its label.
    */
-  appendLabelChange(params: AppendLabelChangeParams): Promise<Appended>;
+  appendLabelChange(params: AppendLabelChangeParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends an entry with the session's name.
    */
-  appendSessionInfo(params: AppendSessionInfoParams): Promise<Appended>;
+  appendSessionInfo(params: AppendSessionInfoParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends a change of the mode. Dialects outside pi's family refuse it.
    */
-  appendModeChange(params: AppendModeChangeParams): Promise<Appended>;
+  appendModeChange(params: AppendModeChangeParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends the names of injected rules. Dialects outside pi's family refuse it.
    */
-  appendTtsrInjection(params: AppendTtsrInjectionParams): Promise<Appended>;
+  appendTtsrInjection(params: AppendTtsrInjectionParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends what a sub-agent was started with. Dialects outside pi's family refuse it.
    */
-  appendSessionInit(params: AppendSessionInitParams): Promise<Appended>;
+  appendSessionInit(params: AppendSessionInitParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends a change of the tier in which the provider serves requests. Dialects outside of pi's family refuse it.
    */
-  appendServiceTierChange(params: AppendServiceTierChangeParams): Promise<Appended>;
+  appendServiceTierChange(params: AppendServiceTierChangeParams, options?: CallOptions): Promise<Appended>;
   /**
    * Appends which tools of MCP servers the model may call from here on. Dialects outside of pi's family refuse it.
    */
-  appendMCPToolSelection(params: AppendMCPToolSelectionParams): Promise<Appended>;
+  appendMCPToolSelection(params: AppendMCPToolSelectionParams, options?: CallOptions): Promise<Appended>;
   /**
    * Moves the leaf to id and appends a summary of the abandoned branch there. id must be given.
    */
-  branchWithSummary(params: BranchWithSummaryParams): Promise<Appended>;
+  branchWithSummary(params: BranchWithSummaryParams, options?: CallOptions): Promise<Appended>;
   /**
    * Moves the leaf: the next entry continues from there. With durable: true an entry that the model does not see is
    * appended there, so that the move survives a restart and the agent sees it too; the leaf is then that entry.
    */
-  branch(params: BranchParams): Promise<void>;
+  branch(params: BranchParams, options?: CallOptions): Promise<void>;
   /**
    * Moves the leaf before the first entry.
    */
-  resetLeaf(params?: ResetLeafParams): Promise<void>;
+  resetLeaf(params?: ResetLeafParams, options?: CallOptions): Promise<void>;
   /**
    * Names the session as the agent does: in the header (omp) or with an entry (pi). "" removes the name.
    */
-  setSessionName(params: SetSessionNameParams): Promise<void>;
+  setSessionName(params: SetSessionNameParams, options?: CallOptions): Promise<void>;
   /**
    * Replaces all entries, atomically. The header stays; a header in entries is ignored. The leaf stays if it still
    * exists.
    */
-  rewriteEntries(params: RewriteEntriesParams): Promise<void>;
+  rewriteEntries(params: RewriteEntriesParams, options?: CallOptions): Promise<void>;
   /**
    * Replaces the arguments of a tool call. false if no entry has it.
    */
-  rewriteToolCallArgs(params: RewriteToolCallArgsParams): Promise<boolean>;
+  rewriteToolCallArgs(params: RewriteToolCallArgsParams, options?: CallOptions): Promise<boolean>;
   /**
    * The id of the leaf, or null.
    */
-  getLeafId(): Promise<string | null>;
+  getLeafId(params?: NoParams, options?: CallOptions): Promise<string | null>;
   /**
    * The leaf, or null.
    */
-  getLeafEntry(): Promise<AgentEntry | null>;
+  getLeafEntry(params?: NoParams, options?: CallOptions): Promise<AgentEntry | null>;
   /**
    * An entry, or null.
    */
-  getEntry(params: GetEntryParams): Promise<AgentEntry | null>;
+  getEntry(params: GetEntryParams, options?: CallOptions): Promise<AgentEntry | null>;
   /**
    * The entries that name parentId as their parent.
    */
-  getChildren(params?: GetChildrenParams): Promise<Array<AgentEntry>>;
+  getChildren(params?: GetChildrenParams, options?: CallOptions): Promise<Array<AgentEntry>>;
   /**
    * The entries from the root to fromId; [] if there is no such entry.
    */
-  getBranch(params?: GetBranchParams): Promise<Array<AgentEntry>>;
+  getBranch(params?: GetBranchParams, options?: CallOptions): Promise<Array<AgentEntry>>;
   /**
    * The same as getBranch.
    */
-  getPath(params?: GetPathParams): Promise<Array<AgentEntry>>;
+  getPath(params?: GetPathParams, options?: CallOptions): Promise<Array<AgentEntry>>;
   /**
    * The roots, each with its children, which are ordered by time. An entry whose parent is missing is a root. The
    * result nests as deep as the session is long, which is too deep for many JSON parsers; flat: true gives a list.
    */
-  getTree(params?: GetTreeParams): Promise<Array<TreeNode>>;
+  getTree(params?: GetTreeParams, options?: CallOptions): Promise<Array<TreeNode>>;
   /**
    * All entries in the order of the log, without the header.
    */
-  getEntries(): Promise<Array<AgentEntry>>;
+  getEntries(params?: NoParams, options?: CallOptions): Promise<Array<AgentEntry>>;
   /**
    * The header, or null.
    */
-  getHeader(): Promise<AgentHeader | null>;
+  getHeader(params?: NoParams, options?: CallOptions): Promise<AgentHeader | null>;
   /**
    * The label of an entry, or null.
    */
-  getLabel(params: GetLabelParams): Promise<string | null>;
+  getLabel(params: GetLabelParams, options?: CallOptions): Promise<string | null>;
   /**
    * The name, or null.
    */
-  getSessionName(): Promise<string | null>;
+  getSessionName(params?: NoParams, options?: CallOptions): Promise<string | null>;
   /**
    * The path, even while creation is deferred; null in memory.
    */
-  getSessionFile(): Promise<string | null>;
+  getSessionFile(params?: NoParams, options?: CallOptions): Promise<string | null>;
   /**
    * The id of the session.
    */
-  getSessionId(): Promise<string>;
+  getSessionId(params?: NoParams, options?: CallOptions): Promise<string>;
   /**
    * The folder for new sessions and copies; "" in memory.
    */
-  getSessionDir(): Promise<string>;
+  getSessionDir(params?: NoParams, options?: CallOptions): Promise<string>;
   /**
    * The session's working directory.
    */
-  getCwd(): Promise<string>;
+  getCwd(params?: NoParams, options?: CallOptions): Promise<string>;
   /**
    * Whether the session is stored: false in memory.
    */
-  isPersisted(): Promise<boolean>;
+  isPersisted(params?: NoParams, options?: CallOptions): Promise<boolean>;
   /**
    * The body of a request that continues the session: for POST /v1/messages (anthropic), POST /v1/chat/completions
    * (openai) or POST /v1/responses (responses). The provider accepts it, whichever agent wrote the session: what it
    * would refuse is left out.
    */
-  buildRequest(params?: BuildRequestParams): Promise<ModelRequest>;
+  buildRequest(params?: BuildRequestParams, options?: CallOptions): Promise<ModelRequest>;
   /**
    * What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf, of
    * entries from the last; an unknown id means the last entry.
    */
-  buildSessionContext(params?: BuildSessionContextParams): Promise<AgentContext>;
+  buildSessionContext(params?: BuildSessionContextParams, options?: CallOptions): Promise<AgentContext>;
   /**
    * The same as buildSessionContext in a form that is the same for every agent: messages with a role and parts, as the
    * agent would send them.
    */
-  buildParts(params?: BuildPartsParams): Promise<PartsContext>;
+  buildParts(params?: BuildPartsParams, options?: CallOptions): Promise<PartsContext>;
   /**
    * Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
    * missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.
    */
-  startRun(params?: StartRunParams): Promise<Recording>;
+  startRun(params?: StartRunParams, options?: CallOptions): Promise<Recording>;
   /**
    * Lists everything that is wrong with a session: an open one, or the one that ref names. Nothing is changed.
    */
-  check(params?: CheckParams): Promise<Array<Problem>>;
+  check(params?: CheckParams, options?: CallOptions): Promise<Array<Problem>>;
   /**
    * Creates a session of another agent from an open one, or from the one that ref names, which is only read. The report
    * lists what became of everything.
    */
-  convert(params: ConvertParams): Promise<Conversion>;
+  convert(params: ConvertParams, options?: CallOptions): Promise<Conversion>;
   /**
    * The command that continues an open session, or the one that ref names, in its own agent or in another one. Another
    * agent continues a converted copy. With leafId that entry is made the leaf first; if the agent's format has no leaf,
    * the path to it becomes a separate session.
    */
-  resumeCommand(params?: ResumeCommandParams): Promise<Resume>;
+  resumeCommand(params?: ResumeCommandParams, options?: CallOptions): Promise<Resume>;
 }
 // </session>
 
@@ -1552,9 +1573,9 @@ export class Client {
   /** Ends the server, which flushes and closes all sessions, and returns its exit code. */
   close(): Promise<number | null>;
   /** Calls the method with a name. */
-  call(method: string, params?: object): Promise<any>;
+  call(method: string, params?: object, options?: CallOptions): Promise<any>;
   /** Follows sessions like watch, and yields the changes until the loop over them ends. */
-  changes(params?: WatchParams): AsyncGenerator<Change, void, undefined>;
+  changes(params?: WatchParams, options?: CallOptions): AsyncGenerator<Change, void, undefined>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 

@@ -9,7 +9,8 @@
 //   await client.close();
 //
 // A Client starts `treeline rpc` and has one method for each method of docs/rpc.md that needs no open session. A Session has
-// the others, which use its handle. Parameters are members of one object. Methods reject with a TreelineError.
+// the others, which use its handle. Parameters are members of one object. Methods reject with a TreelineError. After the
+// parameters they take { signal }, an AbortSignal that cancels the request.
 
 import { spawn } from "node:child_process";
 
@@ -33,9 +34,9 @@ export class ConnectionLost extends Error {
 
 // The methods that the generated ones call.
 class Caller {
-  async *_pages(method, rows, params) {
+  async *_pages(method, rows, params, options) {
     for (;;) {
-      const page = await this._call(method, params);
+      const page = await this._call(method, params, options);
       yield* page[rows];
       if (page.next === null) return;
       params = { ...params, cursor: page.next };
@@ -45,286 +46,286 @@ class Caller {
 
 // <client> from rpc.discover; go test ./clients -update writes it
 class ClientMethods extends Caller {
-  async create(params) {
-    return this._opened(await this._call("create", params));
+  async create(params, options) {
+    return this._opened(await this._call("create", params, options));
   }
-  async open(params) {
-    return this._opened(await this._call("open", params));
+  async open(params, options) {
+    return this._opened(await this._call("open", params, options));
   }
-  async continueRecent(params) {
-    return this._opened(await this._call("continueRecent", params));
+  async continueRecent(params, options) {
+    return this._opened(await this._call("continueRecent", params, options));
   }
-  async inMemory(params) {
-    return this._opened(await this._call("inMemory", params));
+  async inMemory(params, options) {
+    return this._opened(await this._call("inMemory", params, options));
   }
-  async forkFrom(params) {
-    return this._opened(await this._call("forkFrom", params));
+  async forkFrom(params, options) {
+    return this._opened(await this._call("forkFrom", params, options));
   }
-  async buildSessionContext(params) {
-    return this._call("buildSessionContext", params);
+  async buildSessionContext(params, options) {
+    return this._call("buildSessionContext", params, options);
   }
-  async startRun(params) {
-    return this._call("startRun", params);
+  async startRun(params, options) {
+    return this._call("startRun", params, options);
   }
-  async appendRecord(params) {
-    return this._call("appendRecord", params);
+  async appendRecord(params, options) {
+    return this._call("appendRecord", params, options);
   }
-  async continueRun(params) {
-    return this._call("continueRun", params);
+  async continueRun(params, options) {
+    return this._call("continueRun", params, options);
   }
-  async endRun(params) {
-    return this._call("endRun", params);
+  async endRun(params, options) {
+    return this._call("endRun", params, options);
   }
-  async loadEntries(params) {
-    return this._call("loadEntries", params);
+  async loadEntries(params, options) {
+    return this._call("loadEntries", params, options);
   }
-  async parseEntries(params) {
-    return this._call("parseEntries", params);
+  async parseEntries(params, options) {
+    return this._call("parseEntries", params, options);
   }
-  async migrateEntries(params) {
-    return this._call("migrateEntries", params);
+  async migrateEntries(params, options) {
+    return this._call("migrateEntries", params, options);
   }
-  async findMostRecent(params) {
-    return this._call("findMostRecent", params);
+  async findMostRecent(params, options) {
+    return this._call("findMostRecent", params, options);
   }
-  async getRecentSessions(params) {
-    return this._call("getRecentSessions", params);
+  async getRecentSessions(params, options) {
+    return this._call("getRecentSessions", params, options);
   }
-  async list(params) {
-    return this._call("list", params);
+  async list(params, options) {
+    return this._call("list", params, options);
   }
-  async listAll(params) {
-    return this._call("listAll", params);
+  async listAll(params, options) {
+    return this._call("listAll", params, options);
   }
-  async saveState(params) {
-    return this._call("saveState", params);
+  async saveState(params, options) {
+    return this._call("saveState", params, options);
   }
-  async loadState(params) {
-    return this._call("loadState", params);
+  async loadState(params, options) {
+    return this._call("loadState", params, options);
   }
-  async catalogue(params) {
-    return this._call("catalogue", params);
+  async catalogue(params, options) {
+    return this._call("catalogue", params, options);
   }
-  iterCatalogue(params) {
-    return this._pages("catalogue", "rows", params);
+  iterCatalogue(params, options) {
+    return this._pages("catalogue", "rows", params, options);
   }
-  async search(params) {
-    return this._call("search", params);
+  async search(params, options) {
+    return this._call("search", params, options);
   }
-  async stats(params) {
-    return this._call("stats", params);
+  async stats(params, options) {
+    return this._call("stats", params, options);
   }
-  async sources(params) {
-    return this._call("sources", params);
+  async sources(params, options) {
+    return this._call("sources", params, options);
   }
-  async watch(params) {
-    return this._call("watch", params);
+  async watch(params, options) {
+    return this._call("watch", params, options);
   }
-  async unwatch(params) {
-    return this._call("unwatch", params);
+  async unwatch(params, options) {
+    return this._call("unwatch", params, options);
   }
-  async check(params) {
-    return this._call("check", params);
+  async check(params, options) {
+    return this._call("check", params, options);
   }
-  async repair(params) {
-    return this._call("repair", params);
+  async repair(params, options) {
+    return this._call("repair", params, options);
   }
-  async convert(params) {
-    return this._call("convert", params);
+  async convert(params, options) {
+    return this._call("convert", params, options);
   }
-  async resumeCommand(params) {
-    return this._call("resumeCommand", params);
+  async resumeCommand(params, options) {
+    return this._call("resumeCommand", params, options);
   }
-  async rm(params) {
-    return this._call("rm", params);
+  async rm(params, options) {
+    return this._call("rm", params, options);
   }
-  async restore(params) {
-    return this._call("restore", params);
+  async restore(params, options) {
+    return this._call("restore", params, options);
   }
-  async listTrash(params) {
-    return this._call("listTrash", params);
+  async listTrash(params, options) {
+    return this._call("listTrash", params, options);
   }
-  async historyAdd(params) {
-    return this._call("historyAdd", params);
+  async historyAdd(params, options) {
+    return this._call("historyAdd", params, options);
   }
-  async historySearch(params) {
-    return this._call("historySearch", params);
+  async historySearch(params, options) {
+    return this._call("historySearch", params, options);
   }
-  async historyRecent(params) {
-    return this._call("historyRecent", params);
+  async historyRecent(params, options) {
+    return this._call("historyRecent", params, options);
   }
-  async listRuns(params) {
-    return this._call("listRuns", params);
+  async listRuns(params, options) {
+    return this._call("listRuns", params, options);
   }
-  iterListRuns(params) {
-    return this._pages("listRuns", "runs", params);
+  iterListRuns(params, options) {
+    return this._pages("listRuns", "runs", params, options);
   }
-  async readRun(params) {
-    return this._call("readRun", params);
+  async readRun(params, options) {
+    return this._call("readRun", params, options);
   }
-  iterReadRun(params) {
-    return this._pages("readRun", "records", params);
+  iterReadRun(params, options) {
+    return this._pages("readRun", "records", params, options);
   }
-  async version(params) {
-    return this._call("version", params);
+  async version(params, options) {
+    return this._call("version", params, options);
   }
-  async discover(params) {
-    return this._call("rpc.discover", params);
+  async discover(params, options) {
+    return this._call("rpc.discover", params, options);
   }
 }
 // </client>
 
 // <session> from rpc.discover; go test ./clients -update writes it
 class SessionMethods extends Caller {
-  async newSession(params) {
-    return this._opened(await this._call("newSession", params));
+  async newSession(params, options) {
+    return this._opened(await this._call("newSession", params, options));
   }
-  async createBranchedSession(params) {
-    return this._opened(await this._call("createBranchedSession", params));
+  async createBranchedSession(params, options) {
+    return this._opened(await this._call("createBranchedSession", params, options));
   }
-  async fork(params) {
-    return this._opened(await this._call("fork", params));
+  async fork(params, options) {
+    return this._opened(await this._call("fork", params, options));
   }
-  async move(params) {
-    return this._opened(await this._call("move", params));
+  async move(params, options) {
+    return this._opened(await this._call("move", params, options));
   }
-  async flush(params) {
-    return this._call("flush", params);
+  async flush(params, options) {
+    return this._call("flush", params, options);
   }
-  async appendMessage(params) {
-    return this._call("appendMessage", params);
+  async appendMessage(params, options) {
+    return this._call("appendMessage", params, options);
   }
-  async appendUser(params) {
-    return this._call("appendUser", params);
+  async appendUser(params, options) {
+    return this._call("appendUser", params, options);
   }
-  async appendAssistant(params) {
-    return this._call("appendAssistant", params);
+  async appendAssistant(params, options) {
+    return this._call("appendAssistant", params, options);
   }
-  async appendToolResult(params) {
-    return this._call("appendToolResult", params);
+  async appendToolResult(params, options) {
+    return this._call("appendToolResult", params, options);
   }
-  async appendThinkingLevelChange(params) {
-    return this._call("appendThinkingLevelChange", params);
+  async appendThinkingLevelChange(params, options) {
+    return this._call("appendThinkingLevelChange", params, options);
   }
-  async appendModelChange(params) {
-    return this._call("appendModelChange", params);
+  async appendModelChange(params, options) {
+    return this._call("appendModelChange", params, options);
   }
-  async appendCompaction(params) {
-    return this._call("appendCompaction", params);
+  async appendCompaction(params, options) {
+    return this._call("appendCompaction", params, options);
   }
-  async appendCustomEntry(params) {
-    return this._call("appendCustomEntry", params);
+  async appendCustomEntry(params, options) {
+    return this._call("appendCustomEntry", params, options);
   }
-  async appendCustomMessageEntry(params) {
-    return this._call("appendCustomMessageEntry", params);
+  async appendCustomMessageEntry(params, options) {
+    return this._call("appendCustomMessageEntry", params, options);
   }
-  async appendLabelChange(params) {
-    return this._call("appendLabelChange", params);
+  async appendLabelChange(params, options) {
+    return this._call("appendLabelChange", params, options);
   }
-  async appendSessionInfo(params) {
-    return this._call("appendSessionInfo", params);
+  async appendSessionInfo(params, options) {
+    return this._call("appendSessionInfo", params, options);
   }
-  async appendModeChange(params) {
-    return this._call("appendModeChange", params);
+  async appendModeChange(params, options) {
+    return this._call("appendModeChange", params, options);
   }
-  async appendTtsrInjection(params) {
-    return this._call("appendTtsrInjection", params);
+  async appendTtsrInjection(params, options) {
+    return this._call("appendTtsrInjection", params, options);
   }
-  async appendSessionInit(params) {
-    return this._call("appendSessionInit", params);
+  async appendSessionInit(params, options) {
+    return this._call("appendSessionInit", params, options);
   }
-  async appendServiceTierChange(params) {
-    return this._call("appendServiceTierChange", params);
+  async appendServiceTierChange(params, options) {
+    return this._call("appendServiceTierChange", params, options);
   }
-  async appendMCPToolSelection(params) {
-    return this._call("appendMCPToolSelection", params);
+  async appendMCPToolSelection(params, options) {
+    return this._call("appendMCPToolSelection", params, options);
   }
-  async branchWithSummary(params) {
-    return this._call("branchWithSummary", params);
+  async branchWithSummary(params, options) {
+    return this._call("branchWithSummary", params, options);
   }
-  async branch(params) {
-    return this._call("branch", params);
+  async branch(params, options) {
+    return this._call("branch", params, options);
   }
-  async resetLeaf(params) {
-    return this._call("resetLeaf", params);
+  async resetLeaf(params, options) {
+    return this._call("resetLeaf", params, options);
   }
-  async setSessionName(params) {
-    return this._call("setSessionName", params);
+  async setSessionName(params, options) {
+    return this._call("setSessionName", params, options);
   }
-  async rewriteEntries(params) {
-    return this._call("rewriteEntries", params);
+  async rewriteEntries(params, options) {
+    return this._call("rewriteEntries", params, options);
   }
-  async rewriteToolCallArgs(params) {
-    return this._call("rewriteToolCallArgs", params);
+  async rewriteToolCallArgs(params, options) {
+    return this._call("rewriteToolCallArgs", params, options);
   }
-  async getLeafId(params) {
-    return this._call("getLeafId", params);
+  async getLeafId(params, options) {
+    return this._call("getLeafId", params, options);
   }
-  async getLeafEntry(params) {
-    return this._call("getLeafEntry", params);
+  async getLeafEntry(params, options) {
+    return this._call("getLeafEntry", params, options);
   }
-  async getEntry(params) {
-    return this._call("getEntry", params);
+  async getEntry(params, options) {
+    return this._call("getEntry", params, options);
   }
-  async getChildren(params) {
-    return this._call("getChildren", params);
+  async getChildren(params, options) {
+    return this._call("getChildren", params, options);
   }
-  async getBranch(params) {
-    return this._call("getBranch", params);
+  async getBranch(params, options) {
+    return this._call("getBranch", params, options);
   }
-  async getPath(params) {
-    return this._call("getPath", params);
+  async getPath(params, options) {
+    return this._call("getPath", params, options);
   }
-  async getTree(params) {
-    return this._call("getTree", params);
+  async getTree(params, options) {
+    return this._call("getTree", params, options);
   }
-  async getEntries(params) {
-    return this._call("getEntries", params);
+  async getEntries(params, options) {
+    return this._call("getEntries", params, options);
   }
-  async getHeader(params) {
-    return this._call("getHeader", params);
+  async getHeader(params, options) {
+    return this._call("getHeader", params, options);
   }
-  async getLabel(params) {
-    return this._call("getLabel", params);
+  async getLabel(params, options) {
+    return this._call("getLabel", params, options);
   }
-  async getSessionName(params) {
-    return this._call("getSessionName", params);
+  async getSessionName(params, options) {
+    return this._call("getSessionName", params, options);
   }
-  async getSessionFile(params) {
-    return this._call("getSessionFile", params);
+  async getSessionFile(params, options) {
+    return this._call("getSessionFile", params, options);
   }
-  async getSessionId(params) {
-    return this._call("getSessionId", params);
+  async getSessionId(params, options) {
+    return this._call("getSessionId", params, options);
   }
-  async getSessionDir(params) {
-    return this._call("getSessionDir", params);
+  async getSessionDir(params, options) {
+    return this._call("getSessionDir", params, options);
   }
-  async getCwd(params) {
-    return this._call("getCwd", params);
+  async getCwd(params, options) {
+    return this._call("getCwd", params, options);
   }
-  async isPersisted(params) {
-    return this._call("isPersisted", params);
+  async isPersisted(params, options) {
+    return this._call("isPersisted", params, options);
   }
-  async buildRequest(params) {
-    return this._call("buildRequest", params);
+  async buildRequest(params, options) {
+    return this._call("buildRequest", params, options);
   }
-  async buildSessionContext(params) {
-    return this._call("buildSessionContext", params);
+  async buildSessionContext(params, options) {
+    return this._call("buildSessionContext", params, options);
   }
-  async buildParts(params) {
-    return this._call("buildParts", params);
+  async buildParts(params, options) {
+    return this._call("buildParts", params, options);
   }
-  async startRun(params) {
-    return this._call("startRun", params);
+  async startRun(params, options) {
+    return this._call("startRun", params, options);
   }
-  async check(params) {
-    return this._call("check", params);
+  async check(params, options) {
+    return this._call("check", params, options);
   }
-  async convert(params) {
-    return this._call("convert", params);
+  async convert(params, options) {
+    return this._call("convert", params, options);
   }
-  async resumeCommand(params) {
-    return this._call("resumeCommand", params);
+  async resumeCommand(params, options) {
+    return this._call("resumeCommand", params, options);
   }
 }
 // </session>
@@ -378,12 +379,12 @@ export class Client extends ClientMethods {
   }
 
   /** Calls the method with a name. */
-  async call(method, params = {}) {
-    return this.#send(method, params);
+  async call(method, params = {}, options) {
+    return this.#send(method, params, options);
   }
 
   /** Follows sessions like watch, and yields the changes until the loop over them ends. */
-  async *changes(params = {}) {
+  async *changes(params = {}, options = {}) {
     const queue = [];
     let wake = () => {};
     const push = (change) => {
@@ -391,36 +392,53 @@ export class Client extends ClientMethods {
       wake();
     };
     // Notifications follow the answer at once, so the watch is registered when the answer is read.
-    const { watch } = await this.#send("watch", params, (result) => this.#watches.set(result.watch, push));
+    const { watch } = await this.#send("watch", params, options, (result) => this.#watches.set(result.watch, push));
+    const { signal } = options;
+    const abort = () => push(signal.reason);
+    signal?.addEventListener("abort", abort);
     try {
       for (;;) {
-        while (queue.length === 0) await new Promise((resolve) => (wake = resolve));
+        while (queue.length === 0 && !signal?.aborted) await new Promise((resolve) => (wake = resolve));
         const change = queue.shift();
+        if (signal?.aborted) throw signal.reason;
         if (change instanceof Error) throw change;
         yield change;
         if (change.event === "end") return;
       }
     } finally {
+      signal?.removeEventListener("abort", abort);
       this.#watches.delete(watch);
       if (!this.#ended) await this.unwatch({ watch });
     }
   }
 
-  _call(method, params) {
-    return this.#send(method, params);
+  _call(method, params, options) {
+    return this.#send(method, params, options);
   }
 
   _opened(result) {
     return new Session(this, result);
   }
 
-  async #send(method, params = {}, then) {
+  async #send(method, params = {}, { signal } = {}, then) {
+    if (params?.signal instanceof AbortSignal) throw new TypeError("the signal belongs into the argument after the parameters");
+    signal?.throwIfAborted();
     if (this.#ended) throw new ConnectionLost();
     const id = ++this.#last;
     const line = JSON.stringify({ jsonrpc: "2.0", id, method, params }) + "\n"; // throws for a value that is not JSON, such as a BigInt
     const answer = new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, then }));
     this.#process.stdin.write(line);
-    return answer;
+    if (signal === undefined) return answer;
+    const cancel = () => this.#process.stdin.write(JSON.stringify({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }) + "\n");
+    signal.addEventListener("abort", cancel);
+    try {
+      return await answer;
+    } catch (error) {
+      if (signal.aborted && error instanceof TreelineError && error.kind === "cancelled") throw signal.reason;
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
   }
 
   #receive(line) {
@@ -479,9 +497,9 @@ export class Session extends SessionMethods {
     if (this.handle !== null) await this.close();
   }
 
-  async _call(method, params) {
+  async _call(method, params, options) {
     if (this.handle === null) throw new TreelineError(-32602, "the session is closed");
-    return this.client._call(method, { ...params, session: this.handle });
+    return this.client._call(method, { ...params, session: this.handle }, options);
   }
 
   _opened(result) {

@@ -1,6 +1,6 @@
 // Code that tsc must accept or refuse, as .ci/run checks. It is never run.
 
-import { Client, type Change, type Row, Session, TreelineError } from "treeline";
+import { type Cancelling, Client, type Change, type Row, Session, TreelineError } from "treeline";
 
 export async function accepted(): Promise<Row[]> {
   await using client = new Client({ arguments: ["--sync", "always"] });
@@ -24,6 +24,18 @@ export async function accepted(): Promise<Row[]> {
     if (e instanceof TreelineError && e.code === -32602) return rows;
   }
   return rows;
+}
+
+export async function cancelled(client: Client, session: Session, signal: Cancelling): Promise<void> {
+  await client.search({ query: "decimal" }, { signal });
+  await client.sources({}, { signal });
+  await session.flush(undefined, { signal });
+  for await (const row of client.iterCatalogue({}, { signal })) row.title satisfies string;
+  for await (const change of client.changes({}, { signal })) change.event satisfies string;
+  // @ts-expect-error the signal is not a parameter
+  await client.search({ query: "decimal", signal });
+  // @ts-expect-error nor where there are none
+  await client.sources({ signal });
 }
 
 export async function refused(client: Client, session: Session): Promise<void> {

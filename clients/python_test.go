@@ -134,6 +134,13 @@ func (d document) pythonMethod(b *strings.Builder, m *method, params []param, ro
 		}
 		object = append(object, fmt.Sprintf("%q: %s", p.Name, snake(p.Name)))
 	}
+	timed := name != "close" // Session.close is written by hand
+	if timed {
+		if !slices.Contains(signature, "*") {
+			signature = append(signature, "*")
+		}
+		signature = append(signature, "timeout: Optional[float] = None")
+	}
 	b.WriteString(bracket("    def "+name+"(", signature, ") -> "+result+":") + "\n")
 	docs := wrap(`"""`+doc+`"""`, "        ")
 	for _, p := range params {
@@ -156,6 +163,9 @@ func (d document) pythonMethod(b *strings.Builder, m *method, params []param, ro
 	arguments = append(arguments, "{"+strings.Join(object, ", ")+"}")
 	if len(needed) > 0 {
 		arguments = append(arguments, "("+strings.Join(needed, ", ")+",)")
+	}
+	if timed {
+		arguments = append(arguments, "timeout=timeout")
 	}
 	before, after := "        return self._call(", ")"
 	switch {

@@ -190,6 +190,33 @@ class ClientTest(unittest.TestCase):
             self.assertEqual(len(client.call("x", {"long": "x" * 1_000_000})), 200_000)
             self.assertEqual([len(f.result()) for f in first], [200_000, 200_000])
 
+    def test_cancelled(self):
+        """After a timeout the request is cancelled, unless it was carried out nevertheless. Another thread may cancel it."""
+        check = "assert '\"method\":\"$/cancelRequest\"' in sys.stdin.readline()\n"
+        cancelled = '{"jsonrpc":"2.0","id":%d,"error":{"code":-32800,"message":"cancelled","data":{"kind":"cancelled"}}}'
+        program = self.server(
+            f"sys.stdin.readline()\n{check}print({cancelled % 1!r}, flush=True)\n"
+            f"""sys.stdin.readline()\n{check}print('{{"jsonrpc":"2.0","id":2,"result":7}}', flush=True)\n"""
+            f"sys.stdin.readline()\n{check}print({cancelled % 3!r}, flush=True)\n"
+        )
+        with treeline.Client(program) as client:
+            with self.assertRaises(TimeoutError):
+                client.sources(timeout=0)
+            self.assertEqual(client.call("x", timeout=0), 7)
+            call = client.start("x")
+            canceller = threading.Thread(target=call.cancel)
+            canceller.start()
+            with self.assertRaises(treeline.Error) as raised:
+                call.result()
+            self.assertEqual(raised.exception.kind, "cancelled")
+            canceller.join()
+        call.cancel()  # does nothing
+
+    def test_timeout_not_reached(self):
+        with self.client.in_memory(timeout=60) as session:
+            session.append_custom_entry("x", timeout=60)
+            self.assertEqual(len(session.get_entries(timeout=60)), 1)
+
     def test_killed(self):
         """If the server is killed while it writes, the only error is ConnectionLost."""
         program = self.server("""sys.stdin.readline(), print('{"jsonrpc":"2.0","id":1,"res', end="")""")
@@ -208,7 +235,7 @@ class ClientTest(unittest.TestCase):
             for owner in classes:
                 own = spelled(method["name"].rpartition(".")[2])
                 signature = inspect.signature(getattr(owner, own)).parameters
-                given = {name: p.default is p.empty for name, p in signature.items() if name != "self"}
+                given = {name: p.default is p.empty for name, p in signature.items() if name not in ("self", "timeout")}
                 wanted = {spelled(n): r for n, r in names.items()}
                 self.assertEqual({n.rstrip("_"): r for n, r in given.items()}, wanted, method["name"])
 

@@ -9,6 +9,10 @@
 A Client starts `treeline rpc` and has one method for each method of docs/rpc.md that needs no open session. A Session has the
 others, which use its handle. Names are in Python's style (append_message for appendMessage). An omitted parameter is not
 sent. Methods raise Error. Several threads may use a client at once.
+
+Every method takes a timeout in seconds. When it is over, or on KeyboardInterrupt, the request is cancelled. The method then
+waits for the server's answer: it raises TimeoutError if the request was cancelled, and returns the result if it was carried
+out nevertheless, as an append is once it has begun. Client.start returns a Call, which another thread may cancel.
 """
 
 from __future__ import annotations
@@ -19,10 +23,10 @@ import re
 import subprocess
 import sys
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
 
-__all__ = ["Client", "Session", "Error", "ConnectionLost", "UNSET"]
+__all__ = ["Call", "Client", "Session", "Error", "ConnectionLost", "UNSET"]
 
 
 class Error(Exception):
@@ -588,16 +592,25 @@ class Watching(TypedDict):
 class _Caller:
     """The methods that the generated ones call."""
 
-    def _call(self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Any:
+    def _call(
+        self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = (), timeout: Optional[float] = None
+    ) -> Any:
         raise NotImplementedError
 
     def _opened(self, result: Any) -> Any:
         raise NotImplementedError
 
-    def _pages(self, method: str, rows: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Iterator[Any]:
-        """Yields the elements of all pages."""
+    def _pages(
+        self,
+        method: str,
+        rows: str,
+        params: Dict[str, Any],
+        needed: Tuple[str, ...] = (),
+        timeout: Optional[float] = None,
+    ) -> Iterator[Any]:
+        """Yields the elements of all pages. The timeout is for each page."""
         while True:
-            page = self._call(method, params, needed)
+            page = self._call(method, params, needed, timeout)
             yield from page[rows]
             if page["next"] is None:
                 return
@@ -620,6 +633,7 @@ class _ClientMethods(_Caller):
         force_rewrite: Optional[bool] = None,
         force: Optional[bool] = None,
         defer_until: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Session:
         """Starts a session.
 
@@ -645,6 +659,7 @@ class _ClientMethods(_Caller):
             "create",
             {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "id": id, "parentSession": parent_session, "forceRewrite": force_rewrite, "force": force, "deferUntil": defer_until},
             ("cwd",),
+            timeout=timeout,
         ))
 
     def open(
@@ -660,6 +675,7 @@ class _ClientMethods(_Caller):
         replace_unreadable: Optional[bool] = None,
         force_rewrite: Optional[bool] = None,
         force: Optional[bool] = None,
+        timeout: Optional[float] = None,
     ) -> Session:
         """Opens a file. If it is missing or empty, a session starts there; its header is written at once (pi, if it is
         missing: with the first message). A file of an old version is migrated, the original kept as <file>.v<N>.bak. A
@@ -687,6 +703,7 @@ class _ClientMethods(_Caller):
             "open",
             {"path": path, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "readOnly": read_only, "replaceUnreadable": replace_unreadable, "forceRewrite": force_rewrite, "force": force},
             ("path",),
+            timeout=timeout,
         ))
 
     def continue_recent(
@@ -700,6 +717,7 @@ class _ClientMethods(_Caller):
         events: Optional[bool] = None,
         force_rewrite: Optional[bool] = None,
         force: Optional[bool] = None,
+        timeout: Optional[float] = None,
     ) -> Session:
         """Opens the session that this terminal used last in cwd, otherwise the newest there, or starts one. Sessions of
         other profiles do not count.
@@ -721,15 +739,22 @@ class _ClientMethods(_Caller):
             "continueRecent",
             {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "forceRewrite": force_rewrite, "force": force},
             ("cwd",),
+            timeout=timeout,
         ))
 
-    def in_memory(self, *, cwd: Optional[str] = None, dialect: Optional[str] = None) -> Session:
+    def in_memory(
+        self,
+        *,
+        cwd: Optional[str] = None,
+        dialect: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Session:
         """Starts a session that is never stored.
 
         cwd: the working directory that its header names
         dialect: the agent's format, such as omp or pi
         """
-        return self._opened(self._call("inMemory", {"cwd": cwd, "dialect": dialect}))
+        return self._opened(self._call("inMemory", {"cwd": cwd, "dialect": dialect}, timeout=timeout))
 
     def fork_from(
         self,
@@ -743,6 +768,7 @@ class _ClientMethods(_Caller):
         events: Optional[bool] = None,
         force_rewrite: Optional[bool] = None,
         force: Optional[bool] = None,
+        timeout: Optional[float] = None,
     ) -> Session:
         """Copies the session in the file source, all branches, into a new one for cwd. The source is only read.
 
@@ -764,6 +790,7 @@ class _ClientMethods(_Caller):
             "forkFrom",
             {"source": source, "cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "terminal": terminal, "events": events, "forceRewrite": force_rewrite, "force": force},
             ("source", "cwd",),
+            timeout=timeout,
         ))
 
     def build_session_context(
@@ -773,6 +800,7 @@ class _ClientMethods(_Caller):
         leaf_id: Any = UNSET,
         whole: Optional[bool] = None,
         dialect: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> AgentContext:
         """What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf,
         of entries from the last; an unknown id means the last entry.
@@ -786,6 +814,7 @@ class _ClientMethods(_Caller):
             "buildSessionContext",
             {"entries": entries, "leafId": leaf_id, "whole": whole, "dialect": dialect},
             ("leafId",),
+            timeout=timeout,
         )
 
     def start_run(
@@ -794,6 +823,7 @@ class _ClientMethods(_Caller):
         session_id: Optional[str] = None,
         dialect: Optional[str] = None,
         header: Any = UNSET,
+        timeout: Optional[float] = None,
     ) -> Recording:
         """Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
         missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia
@@ -803,65 +833,95 @@ class _ClientMethods(_Caller):
         dialect: the agent's format, such as omp or pi
         header: members of the run's first record
         """
-        return self._call("startRun", {"sessionId": session_id, "dialect": dialect, "header": header}, ("header",))
+        return self._call(
+            "startRun",
+            {"sessionId": session_id, "dialect": dialect, "header": header},
+            ("header",),
+            timeout=timeout,
+        )
 
-    def append_record(self, run: str, record: Dict[str, Any]) -> Recorded:
+    def append_record(self, run: str, record: Dict[str, Any], *, timeout: Optional[float] = None) -> Recorded:
         """Appends a record. run_id, ts, and the seq of an llm.request or llm.response are filled in if they are
         missing. An invalid record is refused (−32602); the run continues.
 
         run: the handle of a run
         record: a record with a type
         """
-        return self._call("appendRecord", {"run": run, "record": record}, ("run", "record",))
+        return self._call("appendRecord", {"run": run, "record": record}, ("run", "record",), timeout=timeout)
 
-    def continue_run(self, ref: str) -> Recording:
+    def continue_run(self, ref: str, *, timeout: Optional[float] = None) -> Recording:
         """Resumes the recording of a run that has not ended.
 
         ref: a run: its path, its id or the beginning of it (also agent:id), or @last
         """
-        return self._call("continueRun", {"ref": ref}, ("ref",))
+        return self._call("continueRun", {"ref": ref}, ("ref",), timeout=timeout)
 
-    def end_run(self, run: str, *, outcome: Optional[str] = None, final: Optional[str] = None) -> None:
+    def end_run(
+        self,
+        run: str,
+        *,
+        outcome: Optional[str] = None,
+        final: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> None:
         """Appends run.end, unless appendRecord already did, and closes the log.
 
         run: the handle of a run
         outcome: how it ended; may be absent if run.end was appended
         final: the last text of the assistant
         """
-        return self._call("endRun", {"run": run, "outcome": outcome, "final": final}, ("run",))
+        return self._call("endRun", {"run": run, "outcome": outcome, "final": final}, ("run",), timeout=timeout)
 
-    def load_entries(self, path: str, *, dialect: Optional[str] = None) -> List[AgentEntry]:
+    def load_entries(
+        self,
+        path: str,
+        *,
+        dialect: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> List[AgentEntry]:
         """The header and all records of a file, not migrated; [] if it is missing or has no header. Nothing is
         written.
 
         path: the file
         dialect: the agent's format, such as omp or pi
         """
-        return self._call("loadEntries", {"path": path, "dialect": dialect}, ("path",))
+        return self._call("loadEntries", {"path": path, "dialect": dialect}, ("path",), timeout=timeout)
 
-    def parse_entries(self, text: str) -> List[Any]:
+    def parse_entries(self, text: str, *, timeout: Optional[float] = None) -> List[Any]:
         """The JSON values of a text, line by line; lines that are not JSON are skipped.
 
         text: JSON Lines
         """
-        return self._call("parseEntries", {"text": text}, ("text",))
+        return self._call("parseEntries", {"text": text}, ("text",), timeout=timeout)
 
-    def migrate_entries(self, entries: List[Any], *, dialect: Optional[str] = None) -> List[AgentEntry]:
+    def migrate_entries(
+        self,
+        entries: List[Any],
+        *,
+        dialect: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> List[AgentEntry]:
         """The same entries in the current version of the format. Entries without a header count as the oldest
         version.
 
         entries: entries as the agent writes them
         dialect: the agent's format, such as omp or pi
         """
-        return self._call("migrateEntries", {"entries": entries, "dialect": dialect}, ("entries",))
+        return self._call("migrateEntries", {"entries": entries, "dialect": dialect}, ("entries",), timeout=timeout)
 
-    def find_most_recent(self, dir: str, *, dialect: Optional[str] = None) -> Optional[str]:
+    def find_most_recent(
+        self,
+        dir: str,
+        *,
+        dialect: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Optional[str]:
         """The path of the newest session in a folder, or null.
 
         dir: the folder
         dialect: the agent's format, such as omp or pi
         """
-        return self._call("findMostRecent", {"dir": dir, "dialect": dialect}, ("dir",))
+        return self._call("findMostRecent", {"dir": dir, "dialect": dialect}, ("dir",), timeout=timeout)
 
     def get_recent_sessions(
         self,
@@ -869,6 +929,7 @@ class _ClientMethods(_Caller):
         *,
         limit: Optional[int] = None,
         dialect: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> List[RecentSession]:
         """The newest sessions of a folder. mtime is in milliseconds since 1970, name is cut to 40 characters.
 
@@ -880,6 +941,7 @@ class _ClientMethods(_Caller):
             "getRecentSessions",
             {"sessionDir": session_dir, "limit": limit, "dialect": dialect},
             ("sessionDir",),
+            timeout=timeout,
         )
 
     def list(
@@ -890,6 +952,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
         profile: Optional[str] = None,
         texts: Optional[bool] = None,
+        timeout: Optional[float] = None,
     ) -> List[AgentRow]:
         """The sessions of a directory as the agent's own program lists them, newest first; for omp those in the folders
         of both its program and its document. pi has name? instead of title? and takes modified from the messages, omp
@@ -907,6 +970,7 @@ class _ClientMethods(_Caller):
             "list",
             {"cwd": cwd, "sessionDir": session_dir, "dialect": dialect, "profile": profile, "texts": texts},
             ("cwd",),
+            timeout=timeout,
         )
 
     def list_all(
@@ -916,6 +980,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
         profile: Optional[str] = None,
         texts: Optional[bool] = None,
+        timeout: Optional[float] = None,
     ) -> List[AgentRow]:
         """The same for all directories, or for one folder or profile.
 
@@ -927,6 +992,7 @@ class _ClientMethods(_Caller):
         return self._call(
             "listAll",
             {"sessionDir": session_dir, "dialect": dialect, "profile": profile, "texts": texts},
+            timeout=timeout,
         )
 
     def save_state(
@@ -935,6 +1001,7 @@ class _ClientMethods(_Caller):
         *,
         version: Optional[str] = None,
         dialect: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Saved:
         """Saves the resume state of a session, for an agent (codelia) that keeps it apart from the run log. It replaces
         the previous state. A schema_version other than 1 is refused, and a state of another one is not replaced.
@@ -943,7 +1010,12 @@ class _ClientMethods(_Caller):
         version: that of the last result, or new: fails if another program saved meanwhile
         dialect: codelia-state (the default: the agent's database) or codelia-state-doc (a JSON file)
         """
-        return self._call("saveState", {"state": state, "version": version, "dialect": dialect}, ("state",))
+        return self._call(
+            "saveState",
+            {"state": state, "version": version, "dialect": dialect},
+            ("state",),
+            timeout=timeout,
+        )
 
     def load_state(
         self,
@@ -952,6 +1024,7 @@ class _ClientMethods(_Caller):
         cwd: Optional[str] = None,
         root: Optional[str] = None,
         dialect: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Optional[LoadedState]:
         """The state of a session, or null. resume is what the model sees first: the messages without dangling tool
         calls and results, results without a tool_call_id and notices of earlier resumes; nothing else is left out. If
@@ -963,7 +1036,12 @@ class _ClientMethods(_Caller):
         root: the workspace now
         dialect: codelia-state (the default: the agent's database) or codelia-state-doc (a JSON file)
         """
-        return self._call("loadState", {"id": id, "cwd": cwd, "root": root, "dialect": dialect}, ("id",))
+        return self._call(
+            "loadState",
+            {"id": id, "cwd": cwd, "root": root, "dialect": dialect},
+            ("id",),
+            timeout=timeout,
+        )
 
     def catalogue(
         self,
@@ -977,6 +1055,7 @@ class _ClientMethods(_Caller):
         has: Optional[List[str]] = None,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Page:
         """The sessions of all agents, newest first, page by page. The catalogue is updated first, by reading the files
         that changed. total counts the rows of all pages. A session that is used while you page moves to the front, and
@@ -995,6 +1074,7 @@ class _ClientMethods(_Caller):
         return self._call(
             "catalogue",
             {"source": source, "cwd": cwd, "since": since, "until": until, "model": model, "title": title, "has": has, "limit": limit, "cursor": cursor},
+            timeout=timeout,
         )
 
     def iter_catalogue(
@@ -1008,12 +1088,14 @@ class _ClientMethods(_Caller):
         title: Optional[str] = None,
         has: Optional[List[str]] = None,
         limit: Optional[int] = None,
+        timeout: Optional[float] = None,
     ) -> Iterator[Row]:
         """All rows of catalogue, page by page."""
         return self._pages(
             "catalogue",
             "rows",
             {"source": source, "cwd": cwd, "since": since, "until": until, "model": model, "title": title, "has": has, "limit": limit},
+            timeout=timeout,
         )
 
     def search(
@@ -1030,6 +1112,7 @@ class _ClientMethods(_Caller):
         label: Optional[str] = None,
         rank: Optional[bool] = None,
         limit: Optional[int] = None,
+        timeout: Optional[float] = None,
     ) -> SearchResult:
         """Finds entries in all sessions and runs, newest first. treeline search --help explains the query.
 
@@ -1049,6 +1132,7 @@ class _ClientMethods(_Caller):
             "search",
             {"query": query, "in": in_, "regexp": regexp, "case": case, "source": source, "cwd": cwd, "since": since, "until": until, "label": label, "rank": rank, "limit": limit},
             ("query",),
+            timeout=timeout,
         )
 
     def stats(
@@ -1060,6 +1144,7 @@ class _ClientMethods(_Caller):
         since: Optional[str] = None,
         until: Optional[str] = None,
         model: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Stats:
         """What sessions used: sessions, messages, tokens and cost, in total and by agent, model, project and day. Forks
         and copies are not counted twice. Only files that changed are read.
@@ -1074,11 +1159,12 @@ class _ClientMethods(_Caller):
         return self._call(
             "stats",
             {"by": by, "source": source, "cwd": cwd, "since": since, "until": until, "model": model},
+            timeout=timeout,
         )
 
-    def sources(self) -> List[Source]:
+    def sources(self, *, timeout: Optional[float] = None) -> List[Source]:
         """The places where treeline looks for sessions."""
-        return self._call("sources", {})
+        return self._call("sources", {}, timeout=timeout)
 
     def watch(
         self,
@@ -1088,6 +1174,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
         last: Optional[int] = None,
         from_start: Optional[bool] = None,
+        timeout: Optional[float] = None,
     ) -> Watching:
         """Follows what any program writes, to all sessions or to one. Changes are sent as notifications change until
         unwatch.
@@ -1098,22 +1185,32 @@ class _ClientMethods(_Caller):
         last: how many of the last entries are sent first
         from_start: sends all entries first
         """
-        return self._call("watch", {"ref": ref, "cwd": cwd, "dialect": dialect, "last": last, "fromStart": from_start})
+        return self._call(
+            "watch",
+            {"ref": ref, "cwd": cwd, "dialect": dialect, "last": last, "fromStart": from_start},
+            timeout=timeout,
+        )
 
-    def unwatch(self, watch: str) -> None:
+    def unwatch(self, watch: str, *, timeout: Optional[float] = None) -> None:
         """Ends a watch. No change is sent after the result.
 
         watch: the handle of a watch
         """
-        return self._call("unwatch", {"watch": watch}, ("watch",))
+        return self._call("unwatch", {"watch": watch}, ("watch",), timeout=timeout)
 
-    def check(self, *, ref: Optional[str] = None, dialect: Optional[str] = None) -> List[Problem]:
+    def check(
+        self,
+        *,
+        ref: Optional[str] = None,
+        dialect: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> List[Problem]:
         """Lists everything that is wrong with a session: an open one, or the one that ref names. Nothing is changed.
 
         ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
         dialect: the agent's format, such as omp or pi
         """
-        return self._call("check", {"ref": ref, "dialect": dialect})
+        return self._call("check", {"ref": ref, "dialect": dialect}, timeout=timeout)
 
     def repair(
         self,
@@ -1122,6 +1219,7 @@ class _ClientMethods(_Caller):
         apply: Optional[bool] = None,
         reattach: Optional[bool] = None,
         force_rewrite: Optional[bool] = None,
+        timeout: Optional[float] = None,
     ) -> Plan:
         """Plans the repair of a session file, and repairs it with apply: true. The original is kept next to it.
 
@@ -1135,6 +1233,7 @@ class _ClientMethods(_Caller):
             "repair",
             {"ref": ref, "apply": apply, "reattach": reattach, "forceRewrite": force_rewrite},
             ("ref",),
+            timeout=timeout,
         )
 
     def convert(
@@ -1145,6 +1244,7 @@ class _ClientMethods(_Caller):
         dialect: Optional[str] = None,
         leaf_id: Optional[str] = None,
         dir: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Conversion:
         """Creates a session of another agent from an open one, or from the one that ref names, which is only read. The
         report lists what became of everything.
@@ -1155,7 +1255,12 @@ class _ClientMethods(_Caller):
         leaf_id: converts only the path to this entry
         dir: the folder of the new file; the default is the agent's own
         """
-        return self._call("convert", {"to": to, "ref": ref, "dialect": dialect, "leafId": leaf_id, "dir": dir}, ("to",))
+        return self._call(
+            "convert",
+            {"to": to, "ref": ref, "dialect": dialect, "leafId": leaf_id, "dir": dir},
+            ("to",),
+            timeout=timeout,
+        )
 
     def resume_command(
         self,
@@ -1164,6 +1269,7 @@ class _ClientMethods(_Caller):
         ref: Optional[str] = None,
         dialect: Optional[str] = None,
         leaf_id: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Resume:
         """The command that continues an open session, or the one that ref names, in its own agent or in another one.
         Another agent continues a converted copy. With leafId that entry is made the leaf first; if the agent's format
@@ -1174,36 +1280,47 @@ class _ClientMethods(_Caller):
         dialect: the agent's format, such as omp or pi
         leaf_id: the entry to continue from; the default is the leaf
         """
-        return self._call("resumeCommand", {"agent": agent, "ref": ref, "dialect": dialect, "leafId": leaf_id})
+        return self._call(
+            "resumeCommand",
+            {"agent": agent, "ref": ref, "dialect": dialect, "leafId": leaf_id},
+            timeout=timeout,
+        )
 
-    def rm(self, ref: str, *, force_rewrite: Optional[bool] = None) -> Trashed:
+    def rm(self, ref: str, *, force_rewrite: Optional[bool] = None, timeout: Optional[float] = None) -> Trashed:
         """Moves a session to treeline's trash. The id in the result is its name there.
 
         ref: a session: its path, its id or the beginning of it (also agent:id), or @last
         force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
         """
-        return self._call("rm", {"ref": ref, "forceRewrite": force_rewrite}, ("ref",))
+        return self._call("rm", {"ref": ref, "forceRewrite": force_rewrite}, ("ref",), timeout=timeout)
 
-    def restore(self, id: str) -> Trashed:
+    def restore(self, id: str, *, timeout: Optional[float] = None) -> Trashed:
         """Puts a session back from the trash, byte for byte. It never overwrites another file.
 
         id: the id in the trash, or the beginning of it
         """
-        return self._call("restore", {"id": id}, ("id",))
+        return self._call("restore", {"id": id}, ("id",), timeout=timeout)
 
-    def list_trash(self) -> List[Trashed]:
+    def list_trash(self, *, timeout: Optional[float] = None) -> List[Trashed]:
         """What is in the trash, the last removed first."""
-        return self._call("listTrash", {})
+        return self._call("listTrash", {}, timeout=timeout)
 
-    def history_add(self, prompt: str, *, cwd: Optional[str] = None, db: Optional[str] = None) -> None:
+    def history_add(
+        self,
+        prompt: str,
+        *,
+        cwd: Optional[str] = None,
+        db: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> None:
         """Adds a prompt to the history. It is written when the method returns.
 
         prompt: what was typed
         cwd: the working directory
         db: the history.db of an agent; the default is treeline's own
         """
-        return self._call("historyAdd", {"prompt": prompt, "cwd": cwd, "db": db}, ("prompt",))
+        return self._call("historyAdd", {"prompt": prompt, "cwd": cwd, "db": db}, ("prompt",), timeout=timeout)
 
     def history_search(
         self,
@@ -1214,6 +1331,7 @@ class _ClientMethods(_Caller):
         limit: Optional[int] = None,
         uses: Optional[bool] = None,
         db: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> List[Prompt]:
         """The prompts that have all words, newest first.
 
@@ -1228,6 +1346,7 @@ class _ClientMethods(_Caller):
             "historySearch",
             {"text": text, "anywhere": anywhere, "cwd": cwd, "limit": limit, "uses": uses, "db": db},
             ("text",),
+            timeout=timeout,
         )
 
     def history_recent(
@@ -1237,6 +1356,7 @@ class _ClientMethods(_Caller):
         limit: Optional[int] = None,
         uses: Optional[bool] = None,
         db: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> List[Prompt]:
         """The newest prompts.
 
@@ -1245,7 +1365,7 @@ class _ClientMethods(_Caller):
         uses: adds the entries where each prompt was used, which may read sessions
         db: the history.db of an agent; the default is treeline's own
         """
-        return self._call("historyRecent", {"cwd": cwd, "limit": limit, "uses": uses, "db": db})
+        return self._call("historyRecent", {"cwd": cwd, "limit": limit, "uses": uses, "db": db}, timeout=timeout)
 
     def list_runs(
         self,
@@ -1254,6 +1374,7 @@ class _ClientMethods(_Caller):
         cwd: Optional[str] = None,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> RunPage:
         """The runs of all agents, newest first, page by page.
 
@@ -1262,7 +1383,11 @@ class _ClientMethods(_Caller):
         limit: the maximum number of runs, up to 1000; the default is 100
         cursor: next of the previous page
         """
-        return self._call("listRuns", {"sessionId": session_id, "cwd": cwd, "limit": limit, "cursor": cursor})
+        return self._call(
+            "listRuns",
+            {"sessionId": session_id, "cwd": cwd, "limit": limit, "cursor": cursor},
+            timeout=timeout,
+        )
 
     def iter_list_runs(
         self,
@@ -1270,31 +1395,39 @@ class _ClientMethods(_Caller):
         session_id: Optional[str] = None,
         cwd: Optional[str] = None,
         limit: Optional[int] = None,
+        timeout: Optional[float] = None,
     ) -> Iterator[Run]:
         """All runs of listRuns, page by page."""
-        return self._pages("listRuns", "runs", {"sessionId": session_id, "cwd": cwd, "limit": limit})
+        return self._pages("listRuns", "runs", {"sessionId": session_id, "cwd": cwd, "limit": limit}, timeout=timeout)
 
-    def read_run(self, ref: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> RunRecords:
+    def read_run(
+        self,
+        ref: str,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> RunRecords:
         """The records of a run, page by page.
 
         ref: a run: its path, its id or the beginning of it (also agent:id), or @last
         limit: the maximum number of records, up to 1000; the default is 100
         cursor: next of the previous page
         """
-        return self._call("readRun", {"ref": ref, "limit": limit, "cursor": cursor}, ("ref",))
+        return self._call("readRun", {"ref": ref, "limit": limit, "cursor": cursor}, ("ref",), timeout=timeout)
 
-    def iter_read_run(self, ref: str, *, limit: Optional[int] = None) -> Iterator[Any]:
+    def iter_read_run(self, ref: str, *, limit: Optional[int] = None, timeout: Optional[float] = None) -> Iterator[Any]:
         """All records of readRun, page by page."""
-        return self._pages("readRun", "records", {"ref": ref, "limit": limit}, ("ref",))
+        return self._pages("readRun", "records", {"ref": ref, "limit": limit}, ("ref",), timeout=timeout)
 
-    def version(self) -> Version:
+    def version(self, *, timeout: Optional[float] = None) -> Version:
         """The version of the program."""
-        return self._call("version", {})
+        return self._call("version", {}, timeout=timeout)
 
-    def discover(self) -> OpenRPCDocument:
+    def discover(self, *, timeout: Optional[float] = None) -> OpenRPCDocument:
         """An [OpenRPC](https://spec.open-rpc.org) document of all methods, with the schemas of their parameters and
         results."""
-        return self._call("rpc.discover", {})
+        return self._call("rpc.discover", {}, timeout=timeout)
 
 
 
@@ -1303,57 +1436,69 @@ class _ClientMethods(_Caller):
 
 # <session> from rpc.discover; go test ./clients -update writes it
 class _SessionMethods(_Caller):
-    def new_session(self, *, id: Optional[str] = None, parent_session: Optional[str] = None) -> Session:
+    def new_session(
+        self,
+        *,
+        id: Optional[str] = None,
+        parent_session: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Session:
         """Starts an empty session in the same folder.
 
         id: the id of the new session; the default is generated
         parent_session: the file of the session that this one continues
         """
-        return self._opened(self._call("newSession", {"id": id, "parentSession": parent_session}))
+        return self._opened(self._call("newSession", {"id": id, "parentSession": parent_session}, timeout=timeout))
 
-    def create_branched_session(self, leaf_id: str) -> Session:
+    def create_branched_session(self, leaf_id: str, *, timeout: Optional[float] = None) -> Session:
         """Copies only the path from the root to leafId. Its labels are appended again.
 
         leaf_id: the last entry that is copied
         """
-        return self._opened(self._call("createBranchedSession", {"leafId": leaf_id}, ("leafId",)))
+        return self._opened(self._call("createBranchedSession", {"leafId": leaf_id}, ("leafId",), timeout=timeout))
 
-    def fork(self) -> Session:
+    def fork(self, *, timeout: Optional[float] = None) -> Session:
         """Copies all branches."""
-        return self._opened(self._call("fork", {}))
+        return self._opened(self._call("fork", {}, timeout=timeout))
 
-    def move(self, cwd: str) -> Session:
+    def move(self, cwd: str, *, timeout: Optional[float] = None) -> Session:
         """Moves the session to another project directory. In the agent's own folders the file moves to the folder of
         that directory.
 
         cwd: the new working directory
         """
-        return self._opened(self._call("move", {"cwd": cwd}, ("cwd",)))
+        return self._opened(self._call("move", {"cwd": cwd}, ("cwd",), timeout=timeout))
 
-    def flush(self) -> None:
+    def flush(self, *, timeout: Optional[float] = None) -> None:
         """Creates the file if entries are still waiting for it. Returns when everything appended survives a machine
         crash."""
-        return self._call("flush", {})
+        return self._call("flush", {}, timeout=timeout)
 
     def close(self) -> None:
         """Syncs the file and closes it. Entries still waiting for their file are dropped. The handle becomes
         invalid."""
         return self._call("close", {})
 
-    def append_message(self, message: Dict[str, Any]) -> Appended:
+    def append_message(self, message: Dict[str, Any], *, timeout: Optional[float] = None) -> Appended:
         """Appends a message as the agent writes it.
 
         message: a message as the agent writes it
         """
-        return self._call("appendMessage", {"message": message}, ("message",))
+        return self._call("appendMessage", {"message": message}, ("message",), timeout=timeout)
 
-    def append_user(self, text: str, *, images: Optional[List[Image]] = None) -> Appended:
+    def append_user(
+        self,
+        text: str,
+        *,
+        images: Optional[List[Image]] = None,
+        timeout: Optional[float] = None,
+    ) -> Appended:
         """Appends a message of the user in the dialect's own form.
 
         text: what the user said
         images: pictures that the user added
         """
-        return self._call("appendUser", {"text": text, "images": images}, ("text",))
+        return self._call("appendUser", {"text": text, "images": images}, ("text",), timeout=timeout)
 
     def append_assistant(
         self,
@@ -1364,6 +1509,7 @@ class _SessionMethods(_Caller):
         usage: Optional[AnswerUsage] = None,
         stop: Optional[str] = None,
         error: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Appended:
         """Appends an answer of the model in the dialect's own form. It may become several entries, which are written
         together; the result names the last.
@@ -1379,9 +1525,17 @@ class _SessionMethods(_Caller):
             "appendAssistant",
             {"parts": parts, "provider": provider, "model": model, "usage": usage, "stop": stop, "error": error},
             ("parts",),
+            timeout=timeout,
         )
 
-    def append_tool_result(self, call_id: str, parts: List[PartInput], *, is_error: Optional[bool] = None) -> Appended:
+    def append_tool_result(
+        self,
+        call_id: str,
+        parts: List[PartInput],
+        *,
+        is_error: Optional[bool] = None,
+        timeout: Optional[float] = None,
+    ) -> Appended:
         """Appends the result of a tool call in the dialect's own form. Wave and OpenCode keep it in the message with
         the call: there it is refused, and results are given to appendAssistant.
 
@@ -1393,14 +1547,25 @@ class _SessionMethods(_Caller):
             "appendToolResult",
             {"callId": call_id, "parts": parts, "isError": is_error},
             ("callId", "parts",),
+            timeout=timeout,
         )
 
-    def append_thinking_level_change(self, thinking_level: Optional[str]) -> Appended:
+    def append_thinking_level_change(
+        self,
+        thinking_level: Optional[str],
+        *,
+        timeout: Optional[float] = None,
+    ) -> Appended:
         """Appends a change of the thinking level.
 
         thinking_level: null means not set
         """
-        return self._call("appendThinkingLevelChange", {"thinkingLevel": thinking_level}, ("thinkingLevel",))
+        return self._call(
+            "appendThinkingLevelChange",
+            {"thinkingLevel": thinking_level},
+            ("thinkingLevel",),
+            timeout=timeout,
+        )
 
     def append_model_change(
         self,
@@ -1409,6 +1574,7 @@ class _SessionMethods(_Caller):
         role: Optional[str] = None,
         provider: Optional[str] = None,
         model_id: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Appended:
         """Appends a change of the model: model (provider/id), or provider and modelId. The dialect writes its own
         spelling.
@@ -1421,6 +1587,7 @@ class _SessionMethods(_Caller):
         return self._call(
             "appendModelChange",
             {"model": model, "role": role, "provider": provider, "modelId": model_id},
+            timeout=timeout,
         )
 
     def append_compaction(
@@ -1434,6 +1601,7 @@ class _SessionMethods(_Caller):
         preserve_data: Any = UNSET,
         from_extension: Optional[bool] = None,
         from_hook: Optional[bool] = None,
+        timeout: Optional[float] = None,
     ) -> Appended:
         """Appends a compaction: the summary replaces everything before firstKeptEntryId.
 
@@ -1449,14 +1617,20 @@ class _SessionMethods(_Caller):
             "appendCompaction",
             {"summary": summary, "firstKeptEntryId": first_kept_entry_id, "tokensBefore": tokens_before, "shortSummary": short_summary, "details": details, "preserveData": preserve_data, "fromExtension": from_extension, "fromHook": from_hook},
             ("summary", "firstKeptEntryId", "tokensBefore", "details", "preserveData",),
+            timeout=timeout,
         )
 
-    def append_custom_entry(self, custom_type: str, *, data: Any = UNSET) -> Appended:
+    def append_custom_entry(self, custom_type: str, *, data: Any = UNSET, timeout: Optional[float] = None) -> Appended:
         """Appends an extension's own state, which the model does not see.
 
         custom_type: the extension's own name of the type
         """
-        return self._call("appendCustomEntry", {"customType": custom_type, "data": data}, ("customType", "data",))
+        return self._call(
+            "appendCustomEntry",
+            {"customType": custom_type, "data": data},
+            ("customType", "data",),
+            timeout=timeout,
+        )
 
     def append_custom_message_entry(
         self,
@@ -1466,6 +1640,7 @@ class _SessionMethods(_Caller):
         *,
         details: Any = UNSET,
         attribution: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Appended:
         """Appends a message of an extension, which the model sees.
 
@@ -1479,30 +1654,37 @@ class _SessionMethods(_Caller):
             "appendCustomMessageEntry",
             {"customType": custom_type, "content": content, "display": display, "details": details, "attribution": attribution},
             ("customType", "content", "display", "details",),
+            timeout=timeout,
         )
 
-    def append_label_change(self, target_id: str, *, label: Optional[str] = None) -> Appended:
+    def append_label_change(
+        self,
+        target_id: str,
+        *,
+        label: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> Appended:
         """Labels an entry, or removes its label.
 
         target_id: the id of an entry
         label: absent, null or empty removes the label
         """
-        return self._call("appendLabelChange", {"targetId": target_id, "label": label}, ("targetId",))
+        return self._call("appendLabelChange", {"targetId": target_id, "label": label}, ("targetId",), timeout=timeout)
 
-    def append_session_info(self, name: str) -> Appended:
+    def append_session_info(self, name: str, *, timeout: Optional[float] = None) -> Appended:
         """Appends an entry with the session's name."""
-        return self._call("appendSessionInfo", {"name": name}, ("name",))
+        return self._call("appendSessionInfo", {"name": name}, ("name",), timeout=timeout)
 
-    def append_mode_change(self, mode: str, *, data: Any = UNSET) -> Appended:
+    def append_mode_change(self, mode: str, *, data: Any = UNSET, timeout: Optional[float] = None) -> Appended:
         """Appends a change of the mode. Dialects outside pi's family refuse it."""
-        return self._call("appendModeChange", {"mode": mode, "data": data}, ("mode", "data",))
+        return self._call("appendModeChange", {"mode": mode, "data": data}, ("mode", "data",), timeout=timeout)
 
-    def append_ttsr_injection(self, injected_rules: List[str]) -> Appended:
+    def append_ttsr_injection(self, injected_rules: List[str], *, timeout: Optional[float] = None) -> Appended:
         """Appends the names of injected rules. Dialects outside pi's family refuse it.
 
         injected_rules: names of rules
         """
-        return self._call("appendTtsrInjection", {"injectedRules": injected_rules}, ("injectedRules",))
+        return self._call("appendTtsrInjection", {"injectedRules": injected_rules}, ("injectedRules",), timeout=timeout)
 
     def append_session_init(
         self,
@@ -1511,6 +1693,7 @@ class _SessionMethods(_Caller):
         tools: List[str],
         *,
         output_schema: Any = UNSET,
+        timeout: Optional[float] = None,
     ) -> Appended:
         """Appends what a sub-agent was started with. Dialects outside pi's family refuse it.
 
@@ -1521,23 +1704,34 @@ class _SessionMethods(_Caller):
             "appendSessionInit",
             {"systemPrompt": system_prompt, "task": task, "tools": tools, "outputSchema": output_schema},
             ("systemPrompt", "task", "tools", "outputSchema",),
+            timeout=timeout,
         )
 
-    def append_service_tier_change(self, service_tier: Union[str, Dict[str, Any], None]) -> Appended:
+    def append_service_tier_change(
+        self,
+        service_tier: Union[str, Dict[str, Any], None],
+        *,
+        timeout: Optional[float] = None,
+    ) -> Appended:
         """Appends a change of the tier in which the provider serves requests. Dialects outside of pi's family refuse
         it.
 
         service_tier: a word, for omp18 an object with a word for each provider; null means none
         """
-        return self._call("appendServiceTierChange", {"serviceTier": service_tier}, ("serviceTier",))
+        return self._call("appendServiceTierChange", {"serviceTier": service_tier}, ("serviceTier",), timeout=timeout)
 
-    def append_mcp_tool_selection(self, selected_tool_names: List[str]) -> Appended:
+    def append_mcp_tool_selection(self, selected_tool_names: List[str], *, timeout: Optional[float] = None) -> Appended:
         """Appends which tools of MCP servers the model may call from here on. Dialects outside of pi's family refuse
         it.
 
         selected_tool_names: names of tools; an empty list selects none
         """
-        return self._call("appendMCPToolSelection", {"selectedToolNames": selected_tool_names}, ("selectedToolNames",))
+        return self._call(
+            "appendMCPToolSelection",
+            {"selectedToolNames": selected_tool_names},
+            ("selectedToolNames",),
+            timeout=timeout,
+        )
 
     def branch_with_summary(
         self,
@@ -1547,6 +1741,7 @@ class _SessionMethods(_Caller):
         details: Any = UNSET,
         from_extension: Optional[bool] = None,
         from_hook: Optional[bool] = None,
+        timeout: Optional[float] = None,
     ) -> Appended:
         """Moves the leaf to id and appends a summary of the abandoned branch there. id must be given.
 
@@ -1559,9 +1754,10 @@ class _SessionMethods(_Caller):
             "branchWithSummary",
             {"id": id, "summary": summary, "details": details, "fromExtension": from_extension, "fromHook": from_hook},
             ("id", "summary", "details",),
+            timeout=timeout,
         )
 
-    def branch(self, id: str, *, durable: Optional[bool] = None) -> None:
+    def branch(self, id: str, *, durable: Optional[bool] = None, timeout: Optional[float] = None) -> None:
         """Moves the leaf: the next entry continues from there. With durable: true an entry that the model does not see
         is appended there, so that the move survives a restart and the agent sees it too; the leaf is then that
         entry.
@@ -1570,28 +1766,34 @@ class _SessionMethods(_Caller):
         durable: appends an entry, so that the move survives a restart; the default is true where the agent has such
         entries
         """
-        return self._call("branch", {"id": id, "durable": durable}, ("id",))
+        return self._call("branch", {"id": id, "durable": durable}, ("id",), timeout=timeout)
 
-    def reset_leaf(self, *, durable: Optional[bool] = None) -> None:
+    def reset_leaf(self, *, durable: Optional[bool] = None, timeout: Optional[float] = None) -> None:
         """Moves the leaf before the first entry.
 
         durable: appends an entry, so that the move survives a restart
         """
-        return self._call("resetLeaf", {"durable": durable})
+        return self._call("resetLeaf", {"durable": durable}, timeout=timeout)
 
-    def set_session_name(self, name: str) -> None:
+    def set_session_name(self, name: str, *, timeout: Optional[float] = None) -> None:
         """Names the session as the agent does: in the header (omp) or with an entry (pi). "" removes the name."""
-        return self._call("setSessionName", {"name": name}, ("name",))
+        return self._call("setSessionName", {"name": name}, ("name",), timeout=timeout)
 
-    def rewrite_entries(self, entries: List[Any]) -> None:
+    def rewrite_entries(self, entries: List[Any], *, timeout: Optional[float] = None) -> None:
         """Replaces all entries, atomically. The header stays; a header in entries is ignored. The leaf stays if it
         still exists.
 
         entries: entries as the agent writes them
         """
-        return self._call("rewriteEntries", {"entries": entries}, ("entries",))
+        return self._call("rewriteEntries", {"entries": entries}, ("entries",), timeout=timeout)
 
-    def rewrite_tool_call_args(self, tool_call_id: str, arguments: Dict[str, Any]) -> bool:
+    def rewrite_tool_call_args(
+        self,
+        tool_call_id: str,
+        arguments: Dict[str, Any],
+        *,
+        timeout: Optional[float] = None,
+    ) -> bool:
         """Replaces the arguments of a tool call. false if no entry has it.
 
         tool_call_id: the id of a tool call
@@ -1601,91 +1803,92 @@ class _SessionMethods(_Caller):
             "rewriteToolCallArgs",
             {"toolCallId": tool_call_id, "arguments": arguments},
             ("toolCallId", "arguments",),
+            timeout=timeout,
         )
 
-    def get_leaf_id(self) -> Optional[str]:
+    def get_leaf_id(self, *, timeout: Optional[float] = None) -> Optional[str]:
         """The id of the leaf, or null."""
-        return self._call("getLeafId", {})
+        return self._call("getLeafId", {}, timeout=timeout)
 
-    def get_leaf_entry(self) -> Optional[AgentEntry]:
+    def get_leaf_entry(self, *, timeout: Optional[float] = None) -> Optional[AgentEntry]:
         """The leaf, or null."""
-        return self._call("getLeafEntry", {})
+        return self._call("getLeafEntry", {}, timeout=timeout)
 
-    def get_entry(self, id: str) -> Optional[AgentEntry]:
+    def get_entry(self, id: str, *, timeout: Optional[float] = None) -> Optional[AgentEntry]:
         """An entry, or null.
 
         id: the id of an entry
         """
-        return self._call("getEntry", {"id": id}, ("id",))
+        return self._call("getEntry", {"id": id}, ("id",), timeout=timeout)
 
-    def get_children(self, *, parent_id: Optional[str] = None) -> List[AgentEntry]:
+    def get_children(self, *, parent_id: Optional[str] = None, timeout: Optional[float] = None) -> List[AgentEntry]:
         """The entries that name parentId as their parent.
 
         parent_id: the id of an entry; null means the entries without a parent
         """
-        return self._call("getChildren", {"parentId": parent_id})
+        return self._call("getChildren", {"parentId": parent_id}, timeout=timeout)
 
-    def get_branch(self, *, from_id: Optional[str] = None) -> List[AgentEntry]:
+    def get_branch(self, *, from_id: Optional[str] = None, timeout: Optional[float] = None) -> List[AgentEntry]:
         """The entries from the root to fromId; [] if there is no such entry.
 
         from_id: the last entry of the path; the default is the leaf
         """
-        return self._call("getBranch", {"fromId": from_id})
+        return self._call("getBranch", {"fromId": from_id}, timeout=timeout)
 
-    def get_path(self, *, from_id: Optional[str] = None) -> List[AgentEntry]:
+    def get_path(self, *, from_id: Optional[str] = None, timeout: Optional[float] = None) -> List[AgentEntry]:
         """The same as getBranch.
 
         from_id: the last entry of the path; the default is the leaf
         """
-        return self._call("getPath", {"fromId": from_id})
+        return self._call("getPath", {"fromId": from_id}, timeout=timeout)
 
-    def get_tree(self, *, flat: Optional[bool] = None) -> List[TreeNode]:
+    def get_tree(self, *, flat: Optional[bool] = None, timeout: Optional[float] = None) -> List[TreeNode]:
         """The roots, each with its children, which are ordered by time. An entry whose parent is missing is a root. The
         result nests as deep as the session is long, which is too deep for many JSON parsers; flat: true gives a
         list.
 
         flat: gives all nodes in one list, parents first, with id, parentId and depth instead of children
         """
-        return self._call("getTree", {"flat": flat})
+        return self._call("getTree", {"flat": flat}, timeout=timeout)
 
-    def get_entries(self) -> List[AgentEntry]:
+    def get_entries(self, *, timeout: Optional[float] = None) -> List[AgentEntry]:
         """All entries in the order of the log, without the header."""
-        return self._call("getEntries", {})
+        return self._call("getEntries", {}, timeout=timeout)
 
-    def get_header(self) -> Optional[AgentHeader]:
+    def get_header(self, *, timeout: Optional[float] = None) -> Optional[AgentHeader]:
         """The header, or null."""
-        return self._call("getHeader", {})
+        return self._call("getHeader", {}, timeout=timeout)
 
-    def get_label(self, id: str) -> Optional[str]:
+    def get_label(self, id: str, *, timeout: Optional[float] = None) -> Optional[str]:
         """The label of an entry, or null.
 
         id: the id of an entry
         """
-        return self._call("getLabel", {"id": id}, ("id",))
+        return self._call("getLabel", {"id": id}, ("id",), timeout=timeout)
 
-    def get_session_name(self) -> Optional[str]:
+    def get_session_name(self, *, timeout: Optional[float] = None) -> Optional[str]:
         """The name, or null."""
-        return self._call("getSessionName", {})
+        return self._call("getSessionName", {}, timeout=timeout)
 
-    def get_session_file(self) -> Optional[str]:
+    def get_session_file(self, *, timeout: Optional[float] = None) -> Optional[str]:
         """The path, even while creation is deferred; null in memory."""
-        return self._call("getSessionFile", {})
+        return self._call("getSessionFile", {}, timeout=timeout)
 
-    def get_session_id(self) -> str:
+    def get_session_id(self, *, timeout: Optional[float] = None) -> str:
         """The id of the session."""
-        return self._call("getSessionId", {})
+        return self._call("getSessionId", {}, timeout=timeout)
 
-    def get_session_dir(self) -> str:
+    def get_session_dir(self, *, timeout: Optional[float] = None) -> str:
         """The folder for new sessions and copies; "" in memory."""
-        return self._call("getSessionDir", {})
+        return self._call("getSessionDir", {}, timeout=timeout)
 
-    def get_cwd(self) -> str:
+    def get_cwd(self, *, timeout: Optional[float] = None) -> str:
         """The session's working directory."""
-        return self._call("getCwd", {})
+        return self._call("getCwd", {}, timeout=timeout)
 
-    def is_persisted(self) -> bool:
+    def is_persisted(self, *, timeout: Optional[float] = None) -> bool:
         """Whether the session is stored: false in memory."""
-        return self._call("isPersisted", {})
+        return self._call("isPersisted", {}, timeout=timeout)
 
     def build_request(
         self,
@@ -1698,6 +1901,7 @@ class _SessionMethods(_Caller):
         tools: Optional[List[ToolInput]] = None,
         prompt: Optional[str] = None,
         whole: Optional[bool] = None,
+        timeout: Optional[float] = None,
     ) -> ModelRequest:
         """The body of a request that continues the session: for POST /v1/messages (anthropic), POST
         /v1/chat/completions (openai) or POST /v1/responses (responses). The provider accepts it, whichever agent wrote
@@ -1715,6 +1919,7 @@ class _SessionMethods(_Caller):
         return self._call(
             "buildRequest",
             {"leafId": leaf_id, "provider": provider, "model": model, "maxTokens": max_tokens, "system": system, "tools": tools, "prompt": prompt, "whole": whole},
+            timeout=timeout,
         )
 
     def build_session_context(
@@ -1724,6 +1929,7 @@ class _SessionMethods(_Caller):
         leaf_id: Any = UNSET,
         whole: Optional[bool] = None,
         dialect: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> AgentContext:
         """What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf,
         of entries from the last; an unknown id means the last entry.
@@ -1737,16 +1943,23 @@ class _SessionMethods(_Caller):
             "buildSessionContext",
             {"entries": entries, "leafId": leaf_id, "whole": whole, "dialect": dialect},
             ("leafId",),
+            timeout=timeout,
         )
 
-    def build_parts(self, *, leaf_id: Any = UNSET, whole: Optional[bool] = None) -> PartsContext:
+    def build_parts(
+        self,
+        *,
+        leaf_id: Any = UNSET,
+        whole: Optional[bool] = None,
+        timeout: Optional[float] = None,
+    ) -> PartsContext:
         """The same as buildSessionContext in a form that is the same for every agent: messages with a role and parts,
         as the agent would send them.
 
         leaf_id: the entry to look from; null is the place before the first entry
         whole: restore long texts that the agent's format cut; those that this server appended are whole in any case
         """
-        return self._call("buildParts", {"leafId": leaf_id, "whole": whole}, ("leafId",))
+        return self._call("buildParts", {"leafId": leaf_id, "whole": whole}, ("leafId",), timeout=timeout)
 
     def start_run(
         self,
@@ -1754,6 +1967,7 @@ class _SessionMethods(_Caller):
         session_id: Optional[str] = None,
         dialect: Optional[str] = None,
         header: Any = UNSET,
+        timeout: Optional[float] = None,
     ) -> Recording:
         """Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
         missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia
@@ -1763,15 +1977,26 @@ class _SessionMethods(_Caller):
         dialect: the agent's format, such as omp or pi
         header: members of the run's first record
         """
-        return self._call("startRun", {"sessionId": session_id, "dialect": dialect, "header": header}, ("header",))
+        return self._call(
+            "startRun",
+            {"sessionId": session_id, "dialect": dialect, "header": header},
+            ("header",),
+            timeout=timeout,
+        )
 
-    def check(self, *, ref: Optional[str] = None, dialect: Optional[str] = None) -> List[Problem]:
+    def check(
+        self,
+        *,
+        ref: Optional[str] = None,
+        dialect: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> List[Problem]:
         """Lists everything that is wrong with a session: an open one, or the one that ref names. Nothing is changed.
 
         ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
         dialect: the agent's format, such as omp or pi
         """
-        return self._call("check", {"ref": ref, "dialect": dialect})
+        return self._call("check", {"ref": ref, "dialect": dialect}, timeout=timeout)
 
     def convert(
         self,
@@ -1781,6 +2006,7 @@ class _SessionMethods(_Caller):
         dialect: Optional[str] = None,
         leaf_id: Optional[str] = None,
         dir: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Conversion:
         """Creates a session of another agent from an open one, or from the one that ref names, which is only read. The
         report lists what became of everything.
@@ -1791,7 +2017,12 @@ class _SessionMethods(_Caller):
         leaf_id: converts only the path to this entry
         dir: the folder of the new file; the default is the agent's own
         """
-        return self._call("convert", {"to": to, "ref": ref, "dialect": dialect, "leafId": leaf_id, "dir": dir}, ("to",))
+        return self._call(
+            "convert",
+            {"to": to, "ref": ref, "dialect": dialect, "leafId": leaf_id, "dir": dir},
+            ("to",),
+            timeout=timeout,
+        )
 
     def resume_command(
         self,
@@ -1800,6 +2031,7 @@ class _SessionMethods(_Caller):
         ref: Optional[str] = None,
         dialect: Optional[str] = None,
         leaf_id: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Resume:
         """The command that continues an open session, or the one that ref names, in its own agent or in another one.
         Another agent continues a converted copy. With leafId that entry is made the leaf first; if the agent's format
@@ -1810,7 +2042,11 @@ class _SessionMethods(_Caller):
         dialect: the agent's format, such as omp or pi
         leaf_id: the entry to continue from; the default is the leaf
         """
-        return self._call("resumeCommand", {"agent": agent, "ref": ref, "dialect": dialect, "leafId": leaf_id})
+        return self._call(
+            "resumeCommand",
+            {"agent": agent, "ref": ref, "dialect": dialect, "leafId": leaf_id},
+            timeout=timeout,
+        )
 
 
 
@@ -1898,12 +2134,18 @@ class Client(_ClientMethods):
             if not ended:
                 self.unwatch(handle)
 
-    def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Any:
+    def call(self, method: str, params: Optional[Mapping[str, Any]] = None, *, timeout: Optional[float] = None) -> Any:
         """Calls the method with a name, with exactly these parameters."""
-        return self._send(method, dict(params or {}), needed=tuple(params or ())).result()
+        return self.start(method, params).result(timeout)
 
-    def _call(self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Any:
-        return self._send(method, params, needed).result()
+    def start(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Call:
+        """Sends a request with exactly these parameters, and does not wait for the answer."""
+        return self._send(method, dict(params or {}), needed=tuple(params or ()))
+
+    def _call(
+        self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = (), timeout: Optional[float] = None
+    ) -> Any:
+        return self._send(method, params, needed).result(timeout)
 
     def _opened(self, result: Any) -> Session:
         return Session(self, result)
@@ -1914,7 +2156,7 @@ class Client(_ClientMethods):
         params: Dict[str, Any],
         needed: Tuple[str, ...] = (),
         then: Optional[Callable[[Any], None]] = None,
-    ) -> Future[Any]:
+    ) -> Call:
         given = {}
         for name, value in params.items():
             if value is UNSET or value is None and name not in needed:
@@ -1929,16 +2171,19 @@ class Client(_ClientMethods):
             self._last += 1
             id = self._last
             self._waiting[id] = (future, then)
-        assert self._process.stdin is not None
         try:
-            with self._writing:
-                self._process.stdin.write(f'{{"jsonrpc":"2.0","id":{id},{text[1:]}\n'.encode())
-                self._process.stdin.flush()
+            self._write(f'{{"jsonrpc":"2.0","id":{id},{text[1:]}\n')
         except (OSError, ValueError) as e:
             with self._lock:
                 self._waiting.pop(id, None)
             raise ConnectionLost(str(e)) from e
-        return future
+        return Call(self, id, future)
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin is not None
+        with self._writing:
+            self._process.stdin.write(line.encode())
+            self._process.stdin.flush()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -1995,6 +2240,42 @@ class Client(_ClientMethods):
             future.set_result(message["result"])
 
 
+class Call:
+    """A request that was sent."""
+
+    def __init__(self, client: Client, id: int, future: Future[Any]) -> None:
+        self._client = client
+        self._id = id
+        self._future = future
+
+    def cancel(self) -> None:
+        """Asks the server to cancel the request. result still waits for the answer, which is an Error with the kind "cancelled"
+        if the request was cancelled."""
+        if self._future.done():
+            return
+        try:
+            self._client._write(f'{{"jsonrpc":"2.0","method":"$/cancelRequest","params":{{"id":{self._id}}}}}\n')
+        except (OSError, ValueError):
+            pass  # the server has ended, and result says so
+
+    def result(self, timeout: Optional[float] = None) -> Any:
+        """Waits for the answer. After timeout seconds, or on KeyboardInterrupt, the request is cancelled."""
+        try:
+            wait([self._future], timeout)
+        except BaseException:
+            self.cancel()
+            raise
+        if self._future.done():
+            return self._future.result()
+        self.cancel()
+        try:
+            return self._future.result()
+        except Error as e:
+            if e.kind == "cancelled":
+                raise TimeoutError("the request was cancelled after %g seconds" % (timeout or 0)) from e
+            raise
+
+
 class Session(_SessionMethods):
     """An open session. At the end of a with block it is flushed and closed."""
 
@@ -2021,10 +2302,12 @@ class Session(_SessionMethods):
         finally:
             self.handle = None
 
-    def _call(self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Any:
+    def _call(
+        self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = (), timeout: Optional[float] = None
+    ) -> Any:
         if self.handle is None:
             raise Error(Error.INVALID_PARAMS, "the session is closed")
-        return self.client._call(method, {"session": self.handle, **params}, ("session", *needed))
+        return self.client._call(method, {"session": self.handle, **params}, ("session", *needed), timeout)
 
     def _opened(self, result: Any) -> Session:
         self._become(result)

@@ -19,6 +19,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/server"
 	"github.com/treeline-dev/treeline/server/logs"
 )
@@ -444,4 +445,26 @@ func TestLimitedStale(t *testing.T) {
 	if code, body := m.as("writer", "POST", path+"/label", `{"entry":"s1","label":"x"}`, "Content-Type", "application/json"); code == 200 {
 		t.Errorf("%d %s; want that nothing is written to it", code, body)
 	}
+}
+
+// A limited token does not read a run that has become one of another project since the list was read.
+func TestLimitedStaleRun(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	all, err := m.store.OpenWriting("team://archive", "")
+	m.must(err)
+	rows, err := m.store.Runs(t.Context(), treeline.RunListOptions{})
+	m.must(err)
+	row := rows[slices.IndexFunc(rows, func(r treeline.RunRow) bool { return r.Header.RunID == theRun })]
+	garden := &access.Grant{Name: "reader", Projects: []string{"/garden"}}
+	m.must(server.OpenRow(m.Server, garden, &row))
+	at, err := all.Stat(t.Context(), ourRun)
+	m.must(err)
+	_, err = all.Replace(t.Context(), at,
+		fmt.Appendf(nil, `{"type":"header","schema_version":1,"run_id":%q,"session_id":"x","started_at":"2026-02-03T12:34:56.789Z","runtime":{"cwd":"/vault"}}`, theRun))
+	m.must(err)
+	if err := server.OpenRow(m.Server, garden, &row); !errors.Is(err, runs.ErrNoRun) {
+		t.Errorf("%v; want that there is no such run", err)
+	}
+	m.must(server.OpenRow(m.Server, nil, &row))
 }

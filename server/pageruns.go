@@ -63,7 +63,7 @@ func oneRunPage(r *request) error {
 		if err != nil {
 			return err
 		}
-		log, err := r.s.store.OpenRun(r.Context(), row.Path)
+		log, err := r.openRow(row)
 		if err != nil {
 			return err
 		}

@@ -118,7 +118,19 @@ func (r *request) openRun(id string) (*treeline.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.s.store.OpenRun(r.Context(), row.Path)
+	return r.openRow(row)
+}
+
+// openRow opens the run of a row. It refuses one that has become a run of another project since the list was read.
+func (r *request) openRow(row *treeline.RunRow) (*treeline.Run, error) {
+	log, err := r.s.store.OpenRun(r.Context(), row.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !r.grant.Allows(log.Header.WorkDir()) {
+		return nil, errors.Join(fmt.Errorf("%w: %.80q", runs.ErrNoRun, row.Header.RunID), log.Close())
+	}
+	return log, nil
 }
 
 func getRun(r *request, p runParams) (wire.Audit, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // The codes of errors. All but the last two are JSON-RPC's own. Clients distinguish errors by the codes, so they are stable. The texts are
@@ -112,7 +113,7 @@ func answer(id json.RawMessage, result []byte, err error) []byte {
 	e := coded(err)
 	line = fmt.Appendf(line, `,"error":{"code":%d,"message":`, e.code)
 	line = append(line, quote(e.message)...)
-	if word := errorKind(err); word != "" {
+	if word := wire.ErrorKind(err); word != "" {
 		line = fmt.Appendf(line, `,"data":{"kind":%q}`, word)
 	}
 	return append(line, `}}`...)

@@ -245,6 +245,29 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// Errors have the kinds of RPC. A refusal has none.
+func TestErrorKinds(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, writing)
+	m.put(garden+"newer.jsonl", strings.Replace(head("newer"), `"version":3`, `"version":99`, 1)+said("x", "", "user", "hello"))
+	for _, tt := range []struct{ method, path, body, kind string }{
+		{"GET", "/sessions/none", "", "no-session"},
+		{"GET", "/runs/none", "", "no-run"},
+		{"GET", "/sessions/" + beds + "/entries/none", "", "unknown-entry"},
+		{"POST", "/sessions/" + beds + "/branch", `{"entry":"none"}`, "unknown-entry"},
+		{"POST", "/sessions/" + beds + "/entries", `{"text":""}`, "silent"},
+		{"POST", "/sessions/newer/entries", `{"text":"more"}`, "newer"},
+		{"POST", "/sessions/" + beds + "/entries", `{}`, ""},
+		{"GET", "/sessions/" + beds + "/blobs/blob:sha256:00", "", ""},
+	} {
+		w := m.ask(tt.method, "/api/v1"+tt.path, tt.body)
+		var got struct{ Error struct{ Kind string } }
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Error.Kind != tt.kind {
+			t.Errorf("%s %s %s: %d %s; want the kind %q", tt.method, tt.path, tt.body, w.Code, w.Body, tt.kind)
+		}
+	}
+}
+
 // The pages of a list have every session once, whatever is written in between.
 func TestPages(t *testing.T) {
 	t.Parallel()

@@ -222,11 +222,15 @@ func (r *request) fail(err error) {
 	r.sayFailure(code, exit, err)
 }
 
-// sayFailure writes the reason for which a request failed.
+// sayFailure writes the reason for which a request failed. A guard.Refusal has no kind, so what a limited token may not know has none.
 func (r *request) sayFailure(code, exit int, err error) {
 	r.w.Header().Set("Content-Type", jsonMedia)
 	r.w.WriteHeader(code)
 	if r.Method != http.MethodHead {
-		_ = wire.Write(r.w, failure{wire.NewError(err, exit, "").Error}) // the client may be gone
+		e := wire.NewError(err, exit, "").Error
+		if kind := wire.ErrorKind(err); kind != "" {
+			e.Kind = session.ProblemKind(kind)
+		}
+		_ = wire.Write(r.w, failure{e}) // the client may be gone
 	}
 }

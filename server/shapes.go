@@ -67,7 +67,7 @@ type (
 		Ended    bool              `json:"ended"`
 		Problems []string          `json:"problems"`
 	}
-	// failure says why a request failed. code is 2 for a mistake in the request, and 1 for a problem.
+	// failure says why a request failed. code is 2 for a mistake in the request, and 1 for a problem. kind is a word that programs can rely on.
 	failure struct {
 		Error *wire.Error `json:"error"`
 	}

@@ -193,7 +193,7 @@ var importTable = []row{
 		why:     "the prompt history is an agent's database; a program that only embeds sessions does not link SQLite for it"},
 	// What faces show, and the front door.
 	{packages: "wire",
-		may: "dialect/unread session run dialect llm access backend blob index index/query logtree place store find usage watch convert runs repair " +
+		may: "dialect/unread session run dialect llm access backend blob index index/query logtree place store store/state find usage watch convert runs repair " +
 			"trash internal/rawjson internal/screen internal/shortid",
 		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server"},
 	{packages: "transcript",

@@ -1,4 +1,4 @@
-package rpc
+package wire
 
 import (
 	"context"
@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"syscall"
 
-	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
+	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/store/state"
 )
@@ -22,20 +24,20 @@ func errorKinds() []struct {
 		err  error
 	}{
 		{"cancelled", context.Canceled},
-		{"not-session", treeline.ErrNotSession},
-		{"newer", treeline.ErrNewer},
-		{"not-exist", treeline.ErrNotExist},
-		{"exist", treeline.ErrExist},
-		{"read-only", treeline.ErrReadOnly},
-		{"foreign", treeline.ErrForeign},
+		{"not-session", store.ErrNotSession},
+		{"newer", store.ErrNewer},
+		{"not-exist", backend.ErrNotExist},
+		{"exist", backend.ErrExist},
+		{"read-only", store.ErrReadOnly},
+		{"foreign", store.ErrForeign},
 		{"saved", state.ErrConflict},
-		{"locked", treeline.ErrLocked},
-		{"held", treeline.ErrHeld},
-		{"unsupported", treeline.ErrUnsupported},
-		{"silent", treeline.ErrSilent},
-		{"too-large", treeline.ErrTooLarge},
-		{"unknown-entry", treeline.ErrUnknownEntry},
-		{"no-session", treeline.ErrNoSession},
+		{"locked", backend.ErrLocked},
+		{"held", backend.ErrHeld},
+		{"unsupported", store.ErrUnsupported},
+		{"silent", store.ErrSilent},
+		{"too-large", store.ErrTooLarge},
+		{"unknown-entry", session.ErrUnknownEntry},
+		{"no-session", place.ErrNoSession},
 		{"no-run", runs.ErrNoRun},
 		{"not-entry", store.ErrNotEntry},
 		{"no-space", syscall.ENOSPC},
@@ -45,8 +47,8 @@ func errorKinds() []struct {
 	}
 }
 
-// errorKind returns the word for an error, "" if there is none.
-func errorKind(err error) string {
+// ErrorKind returns the word for an error in RPC and over HTTP, "" if there is none.
+func ErrorKind(err error) string {
 	var refused *store.RefusedError
 	if errors.As(err, &refused) {
 		return "refused"

@@ -140,7 +140,7 @@ func exportOne(ctx context.Context, a *cli.App, s *store.Session, o export.Optio
 			return err
 		})
 		if err == nil {
-			exportReport(a, r, o.Format)
+			pageReport(a, r, o.Format)
 		}
 		return err
 	}
@@ -148,7 +148,7 @@ func exportOne(ctx context.Context, a *cli.App, s *store.Session, o export.Optio
 	if err != nil {
 		return err
 	}
-	exportReport(a, r, o.Format)
+	pageReport(a, r, o.Format)
 	j := exported(r, f.out, o.Format)
 	j.Session = string(s.ID())
 	return a.Say(j, f.out)
@@ -175,6 +175,17 @@ func exportReport(a *cli.App, r *export.Report, format export.Format) {
 		a.Notice(fmt.Sprintf("%s: a GitHub issue takes at most %s characters", wire.Size(r.Size), wire.Number(export.GitHubMost)))
 	}
 	a.Problems(r.Problems)
+}
+
+// largePage is the size from which an HTML file is unwieldy: a browser builds all of it before it can be used.
+const largePage = 50 << 20
+
+// pageReport is exportReport for one session. It says what helps if the page is large.
+func pageReport(a *cli.App, r *export.Report, format export.Format) {
+	if format == export.HTML && r.Size > largePage && !a.JSON {
+		a.Notice(wire.Size(r.Size) + ": a browser takes long to open a file of that size; 'treeline serve' shows the session in parts, --leaf writes one branch, --format md is smaller")
+	}
+	exportReport(a, r, format)
 }
 
 // exportPreview lists what an export would replace.

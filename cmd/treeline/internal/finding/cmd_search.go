@@ -43,12 +43,22 @@ func Search(a *cli.App) *cobra.Command {
 			"A word may contain anything but white space (foo_bar.go/x). Characters of scripts without spaces (你好) match anywhere.\n" +
 			"If no entry has the whole words, they are searched inside other words, and a message says so. Quote the query for the\n" +
 			"shell. Put -- before a query that begins with a minus.\n\n" +
+			"With --label, the query may be left out: every entry with the label is a hit. --label '*' lists all labelled entries.\n\n" +
 			"A hit is printed as session#entry, which show, tree, context, resume, convert, fork, branch, label and export accept.\n" +
 			"The exit code is 0 if something was found, 1 if nothing was, 2 for an invalid query.",
 		Example: "  treeline search 'race condition'\n  treeline search '\"connection reset\" -retry' --in tool --since 7d\n" +
-			"  treeline search 'parse*' --in user,assistant --source omp\n  treeline search --regexp 'TODO\\(\\w+\\)' --limit 100 --json",
-		Args: cli.Args("<query>…"), // all arguments together
+			"  treeline search 'parse*' --in user,assistant --source omp\n  treeline search --regexp 'TODO\\(\\w+\\)' --limit 100 --json\n" +
+			"  treeline search --label decision",
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) == 0 && f.label != "" {
+				return nil
+			}
+			return cli.Args("<query>…")(cmd, given) // all arguments together
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 { // every entry with the label
+				f.regexp, args = true, []string{"^"}
+			}
 			return search(a, cmd, strings.Join(args, " "), &f)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,

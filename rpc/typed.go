@@ -1,53 +1,20 @@
 package rpc
 
 import (
-	"encoding/json"
-
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // Messages made of parts are for clients that do not know how an agent writes its messages. The names are those of --json.
 
-// partInput is a piece of a message that a client appends. Its counterpart for reading is wire.Part.
-type partInput struct {
-	Type      string          `json:"type"` // text, thinking, toolCall, toolResult or image
-	Text      string          `json:"text,omitempty"`
-	Signature string          `json:"signature,omitempty"` // of thinking
-	ID        string          `json:"id,omitempty"`        // of a toolCall
-	CallID    string          `json:"callId,omitempty"`    // of a toolResult
-	Name      string          `json:"name,omitempty"`      // of the tool
-	Arguments json.RawMessage `json:"arguments,omitempty"`
-	IsError   bool            `json:"isError,omitempty"`
-	Parts     []partInput     `json:"parts,omitempty"` // of a toolResult
-	MIME      string          `json:"mime,omitempty"`
-	Data      string          `json:"data,omitempty"` // of an image, in base64
-}
-
-// partsOf converts parts to those of the library.
-func partsOf(list []partInput) ([]session.Part, error) {
-	var out []session.Part
-	for i, p := range list {
-		switch p.Type {
-		case "text":
-			out = append(out, session.Text{Text: p.Text})
-		case "thinking":
-			out = append(out, session.Thinking{Text: p.Text, Signature: p.Signature})
-		case "toolCall":
-			out = append(out, session.ToolCall{ID: p.ID, Name: p.Name, Arguments: session.Raw(p.Arguments)})
-		case "toolResult":
-			parts, err := partsOf(p.Parts)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, session.ToolResult{CallID: p.CallID, Name: p.Name, Parts: parts, IsError: p.IsError})
-		case "image":
-			out = append(out, session.Image{MIME: p.MIME, Data: p.Data})
-		default:
-			return nil, badParams(`parameter "parts": part %d has the type %q, not text, thinking, toolCall, toolResult or image`, i, p.Type)
-		}
+// partsOf converts the parameter "parts".
+func partsOf(list []wire.PartInput) ([]session.Part, error) {
+	parts, err := wire.PartsOf(list)
+	if err != nil {
+		err = badParams(`parameter "parts": %v`, err)
 	}
-	return out, nil
+	return parts, err
 }
 
 type userParams struct {
@@ -70,12 +37,12 @@ func appendUser(c *call, p userParams) (appended, error) {
 }
 
 type assistantParams struct {
-	Parts    *[]partInput `json:"parts" need:"" doc:"texts, thinking and tool calls, in order; results of the calls may be among them"`
-	Provider string       `json:"provider" doc:"the provider of the model; the default is the model in use"`
-	Model    string       `json:"model" doc:"the id of the model"`
-	Usage    *answerUsage `json:"usage" doc:"what the answer used"`
-	Stop     string       `json:"stop" one:"stop length tools aborted error filter" doc:"why the answer ended; the default follows from the parts"`
-	Error    string       `json:"error" doc:"what went wrong in an answer that failed"`
+	Parts    *[]wire.PartInput `json:"parts" need:"" doc:"texts, thinking and tool calls, in order; results of the calls may be among them"`
+	Provider string            `json:"provider" doc:"the provider of the model; the default is the model in use"`
+	Model    string            `json:"model" doc:"the id of the model"`
+	Usage    *answerUsage      `json:"usage" doc:"what the answer used"`
+	Stop     string            `json:"stop" one:"stop length tools aborted error filter" doc:"why the answer ended; the default follows from the parts"`
+	Error    string            `json:"error" doc:"what went wrong in an answer that failed"`
 }
 
 // answerUsage is the usage of an answer. Cost is in dollars.
@@ -104,9 +71,9 @@ func appendAssistant(c *call, p assistantParams) (appended, error) {
 }
 
 type resultParams struct {
-	CallID  *string      `json:"callId" need:"" doc:"the tool call, which must be on the path to the leaf"`
-	Parts   *[]partInput `json:"parts" need:"" doc:"texts and images"`
-	IsError bool         `json:"isError" doc:"the tool failed"`
+	CallID  *string           `json:"callId" need:"" doc:"the tool call, which must be on the path to the leaf"`
+	Parts   *[]wire.PartInput `json:"parts" need:"" doc:"texts and images"`
+	IsError bool              `json:"isError" doc:"the tool failed"`
 }
 
 func appendToolResult(c *call, p resultParams) (appended, error) {

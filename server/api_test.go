@@ -201,17 +201,24 @@ func TestParameters(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]string{
-		`{}`:                         "exactly one",
-		`{"text":"a","message":{}}`:  "exactly one",
-		`{"text":"a","role":"cat"}`:  "user or assistant",
-		`{"message":"a"}`:            "must be objects",
-		`{"message":null}`:           "must be objects",
-		`{"entry":[]}`:               "must be objects",
-		`{"text":"a","colour":1}`:    "colour",
-		`{"text":"a"}{"text":"b"}`:   "more than one",
-		"{\"text\":\"\xff\"}":        "not UTF-8",
-		`{"text":`:                   "the body",
-		`{"message":{},"role":"me"}`: "needs",
+		`{}`:                                                 "exactly one",
+		`{"text":"a","message":{}}`:                          "exactly one",
+		`{"text":"a","role":"cat"}`:                          "user or assistant",
+		`{"message":"a"}`:                                    "must be objects",
+		`{"message":null}`:                                   "must be objects",
+		`{"entry":[]}`:                                       "must be objects",
+		`{"text":"a","colour":1}`:                            "colour",
+		`{"parts":[{"type":"text","colour":1}]}`:             "colour",
+		`{"parts":[{"type":"sound"}]}`:                       "not text, thinking",
+		`{"parts":[{"type":"thinking"}]}`:                    "one text and images",
+		`{"role":"tool","parts":[{"type":"text"}]}`:          "one toolResult",
+		`{"role":"cat","parts":[]}`:                          "user, assistant or tool",
+		`{"text":"a","parts":[]}`:                            "exactly one",
+		`{"parts":[{"type":"text","text":"a"}],"model":"m"}`: "of the assistant",
+		`{"text":"a"}{"text":"b"}`:                           "more than one",
+		"{\"text\":\"\xff\"}":                                "not UTF-8",
+		`{"text":`:                                           "the body",
+		`{"message":{},"role":"me"}`:                         "needs",
 	} {
 		w := m.ask("POST", "/api/v1/sessions/"+beds+"/entries", body)
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
@@ -242,6 +249,32 @@ func TestParameters(t *testing.T) {
 	}
 	if w := m.ask("POST", "/api/v1/sessions/"+beds+"/branch", `{"entry":"none"}`); w.Code != 404 {
 		t.Errorf("branch to nowhere: %d %s", w.Code, w.Body)
+	}
+}
+
+// A message is appended as parts, in the agent's own form.
+func TestAppendParts(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, writing)
+	at := "/api/v1/sessions/" + pond
+	for _, body := range []string{
+		`{"parts":[{"type":"text","text":"How deep?"},{"type":"image","mime":"image/png","data":"iVBORw0KGgo="}]}`,
+		`{"role":"assistant","provider":"acme","model":"m1","parts":[{"type":"thinking","text":"Measure."},{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"sound"}}]}`,
+		`{"role":"tool","parts":[{"type":"toolResult","callId":"c1","parts":[{"type":"text","text":"2 m"}],"isError":true}]}`,
+	} {
+		if w := m.ask("POST", at+"/entries", body); w.Code != 200 {
+			t.Fatalf("%s: %d %s; want the status 200", body, w.Code, w.Body)
+		}
+	}
+	got := m.get(at + "/context?form=parts")
+	for _, want := range []string{`"text":"How deep?"`, `"mime":"image/png"`, `"text":"Measure."`, `"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"sound"}`,
+		`"type":"toolResult","callId":"c1"`, `"isError":true`, `"text":"2 m"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+	if w := m.ask("POST", at+"/entries", `{"role":"tool","parts":[{"type":"toolResult","callId":"c9","parts":[{"type":"text","text":"x"}]}]}`); !strings.Contains(w.Body.String(), `"kind":"refused"`) {
+		t.Errorf("a result without its call: %d %s", w.Code, w.Body)
 	}
 }
 

@@ -55,22 +55,40 @@ func (s *Server) changed(path string) {
 
 type appendParams struct {
 	sessionParams
-	Text    *string         `json:"text,omitempty" doc:"a message with this text"`
-	Role    string          `json:"role,omitempty" one:"user assistant" doc:"the speaker of text; the default is user"`
-	Message json.RawMessage `json:"message,omitempty" doc:"a message as the agent writes it"`
-	Entry   json.RawMessage `json:"entry,omitempty" doc:"an entry as the agent writes it; it gets a new id, parent and time"`
+	Text     *string           `json:"text,omitempty" doc:"a message with this text"`
+	Role     string            `json:"role,omitempty" one:"user assistant tool" doc:"the speaker of text or parts; the default is user; tool is only for parts"`
+	Parts    *[]wire.PartInput `json:"parts,omitempty" doc:"a message made of parts: of the user, one text and images; of the assistant, any; of a tool, one toolResult"`
+	Provider string            `json:"provider,omitempty" doc:"with parts of the assistant: the provider of the model; the default is the model in use"`
+	Model    string            `json:"model,omitempty" doc:"with parts of the assistant: the id of the model"`
+	Message  json.RawMessage   `json:"message,omitempty" doc:"a message as the agent writes it"`
+	Entry    json.RawMessage   `json:"entry,omitempty" doc:"an entry as the agent writes it; it gets a new id, parent and time"`
 }
 
 func appendEntry(r *request, p appendParams) (done wire.Appended, err error) {
-	given := slices.DeleteFunc([]bool{p.Text != nil, p.Message != nil, p.Entry != nil}, func(is bool) bool { return !is })
+	given := slices.DeleteFunc([]bool{p.Text != nil, p.Message != nil, p.Entry != nil, p.Parts != nil}, func(is bool) bool { return !is })
 	role := session.RoleUser
 	switch {
 	case len(given) != 1:
-		return done, bad("exactly one of \"text\", \"message\" and \"entry\" is needed")
+		return done, bad("exactly one of \"text\", \"parts\", \"message\" and \"entry\" is needed")
 	case p.Message != nil && p.Message[0] != '{', p.Entry != nil && p.Entry[0] != '{':
 		return done, bad("\"message\" and \"entry\" must be objects")
-	case p.Role != "" && p.Text == nil:
-		return done, bad("\"role\" needs \"text\"")
+	case p.Role != "" && p.Text == nil && p.Parts == nil:
+		return done, bad("\"role\" needs \"text\" or \"parts\"")
+	case (p.Provider != "" || p.Model != "") && (p.Parts == nil || p.Role != "assistant"):
+		return done, bad("\"provider\" and \"model\" need \"parts\" of the assistant")
+	case p.Parts != nil:
+		add, err := wire.Appending(p.Role, *p.Parts, store.Answer{Provider: p.Provider, Model: p.Model})
+		if err != nil {
+			return done, bad("%v", err)
+		}
+		err = r.changing(p.Session, func(ctx context.Context, s *store.Session) error {
+			a, err := add(ctx, s)
+			if err == nil {
+				done = wire.NewAppended(s, a)
+			}
+			return err
+		})
+		return done, err
 	case p.Role == "assistant":
 		role = session.RoleAssistant
 	case p.Role != "" && p.Role != "user":

@@ -308,7 +308,7 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, use func([]
 // lead returns the block before a branch that begins with a result. A result is shown with its call, so the call's block is shown again,
 // with this result and the result's id. It returns nil for any other branch.
 func (x *exporter) lead(ctx context.Context, s transcript.Stretch) (*transcript.Block, error) {
-	if s.First == "" || s.From == "" || s.Of == 0 {
+	if s.First == "" || s.From == "" || s.Of == 0 || x.doc.Skeleton().Opens(s) {
 		return nil, nil
 	}
 	w, err := x.doc.Window(ctx, transcript.Request{Leaf: &s.Tip, Around: s.First, Limit: 1, MaxText: -1})

@@ -128,17 +128,27 @@ func (b *builder) change(position int) error {
 
 // between reads entries that are not shown, since they may name the model or report the usage of an answer.
 func (b *builder) between(from, to int) error {
-	for p := from; p < to; p++ {
-		if b.ctx.Err() != nil {
-			return context.Cause(b.ctx)
-		}
-		switch c := b.classAt(p); {
+	if b.ctx.Err() != nil {
+		return context.Cause(b.ctx)
+	}
+	answer, classes, idle := -1, b.d.k.class, b.d.idle()
+	if b.spender != nil && b.r.Mode == Everything {
+		answer = b.lastAnswer()
+	}
+	// Each branch of a fork is read with the notes before it, which may be most of the log.
+	for p, i := range b.route.index[from:max(from, to)] {
+		switch c := classes[i]; {
 		case c&model != 0:
-			if err := b.change(p); err != nil {
+			if err := b.change(from + p); err != nil {
 				return err
 			}
-		case c&note != 0 && b.spender != nil && len(b.made) > 0 && b.r.Mode == Everything:
-			b.spend(b.entry(p), b.lastAnswer())
+		case c&note != 0 && answer >= 0 && !idle[i].Load():
+			if b.ctx.Err() != nil {
+				return context.Cause(b.ctx)
+			}
+			if !b.spend(b.entry(from+p), answer) {
+				idle[i].Store(true)
+			}
 		}
 	}
 	return nil

@@ -31,6 +31,8 @@ type Document struct {
 	after  map[int32]int64   // estimates of compactions
 	kids   map[int32][]int32 // see listed
 
+	idle func() []atomic.Bool // by index: the entry was read and reports no usage
+
 	estimates int // number of estimates of compactions so far
 }
 
@@ -39,7 +41,8 @@ func New(s *store.Session, k *Skeleton) *Document {
 	if k == nil {
 		k = NewSkeleton(s.Tree())
 	}
-	return &Document{s: s, k: k}
+	idle := sync.OnceValue(func() []atomic.Bool { return make([]atomic.Bool, len(k.class)) })
+	return &Document{s: s, k: k, idle: idle}
 }
 
 // Rewrite sets a function that changes records before they are used for blocks, titles, labels and edits (see wire.Reader.Rewrite). It must

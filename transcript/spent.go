@@ -15,12 +15,13 @@ func (b *builder) lastAnswer() int {
 	return b.speech
 }
 
-// spend adds the usage that an entry reports to a block. If the same amount was reported before, it is added to the block that has it.
-func (b *builder) spend(e session.Entry, block int) {
+// spend adds the usage that an entry reports to a block. If the same amount was reported before, it is added to the block that has it. spend
+// returns false for an entry that reports none.
+func (b *builder) spend(e session.Entry, block int) (reports bool) {
 	if block < 0 {
-		return
+		return true
 	}
-	b.spendings(e, func(s session.Spending) {
+	return b.spendings(e, func(s session.Spending) {
 		at := block
 		if before, again := b.spent[s.Of]; again && s.Of != "" {
 			at = before
@@ -30,17 +31,19 @@ func (b *builder) spend(e session.Entry, block int) {
 	})
 }
 
-// spendings calls use with the amounts that an entry reports.
-func (b *builder) spendings(e session.Entry, use func(session.Spending)) {
+// spendings calls use with the amounts that an entry reports. It returns false for an entry that reports none.
+func (b *builder) spendings(e session.Entry, use func(session.Spending)) (reports bool) {
 	raw, err := e.Raw()
 	if err != nil {
-		return // the block of the entry reports the error, if it has one
+		return true // the block of the entry reports the error, if it has one
 	}
 	b.spender.Spent(e, raw, func(s session.Spending) {
 		if !s.Total {
+			reports = true
 			use(s)
 		}
 	})
+	return reports
 }
 
 // add adds an amount. Of several with the same name, the largest counts.

@@ -11,6 +11,18 @@ type Stretch struct {
 	Number, Of int
 }
 
+// Opens reports whether a block certainly begins with the first entry of a stretch. Otherwise the entry may be shown in the block before it,
+// as a result is.
+func (k *Skeleton) Opens(s Stretch) bool {
+	e, _, ok := k.named(s.First)
+	if !ok {
+		return false
+	}
+	i := int32(e.Index)
+	up := k.up[i]
+	return k.class[i]&byUser != 0 && (up == k.root() || k.t.At(int(up)).Kind != session.KindCompaction)
+}
+
 // Before returns the entry after which the blocks of a stretch begin. It is From or, if the path has other branches between From and First, the
 // last entry of those: an agent may have several records with one id, and all of them on each path through one of them.
 func (d *Document) Before(s Stretch) (session.EntryID, error) {

@@ -28,6 +28,7 @@ func TestHostile(t *testing.T) {
 		{"compactions", 2_000, "convert SESSION --to wave -o out"},
 		{"results backwards", 80_000, "convert SESSION --to wave -o out"},
 		{"claude gaps", 12_000, "export SESSION --format html -o x.html"},
+		{"gemini rewinds", 60_000, "export SESSION --format html -o x.html"},
 		{"qwen repeats", 12_000, "export SESSION --format html -o x.html"},
 	} {
 		t.Run(c.dimension+" "+strings.Fields(c.command)[0], func(t *testing.T) {

@@ -177,6 +177,31 @@ var HostileLogs = []Hostile{
 		}
 		b.WriteByte(',')
 	}},
+	// An answer and many updates, then messages after it, each of which is removed.
+	{Name: "gemini rewinds", agent: gem, record: func(b *bytes.Buffer, n, count int) {
+		switch {
+		case n == 0:
+			b.WriteString(`{"id":"a","timestamp":"2026-05-01T10:00:00.000Z","type":"gemini","content":"answer","tokens":{"input":5,"output":3,"total":8},"model":"m"}` + "\n")
+		case n < count/3:
+			b.WriteString(`{"$set":{"lastUpdated":"2026-05-01T10:00:00.000Z"}}` + "\n")
+		case n%2 == 0:
+			asked(b, fmt.Sprint("m", n))
+		default:
+			fmt.Fprintf(b, `{"$rewindTo":"m%d"}`+"\n", n-1)
+		}
+	}},
+	// A chain, from whose end each message is replaced by another one.
+	{Name: "gemini chain", agent: gem, record: func(b *bytes.Buffer, n, count int) {
+		chain := count / 3
+		switch at := n - chain; {
+		case at < 0:
+			asked(b, fmt.Sprint("m", n))
+		case at%2 == 0:
+			fmt.Fprintf(b, `{"$rewindTo":"m%d"}`+"\n", max(chain-1-at/2, 0))
+		default:
+			asked(b, fmt.Sprint("n", n))
+		}
+	}},
 	// Two records, of many lines each.
 	{Name: "qwen repeats", agent: qwn, record: func(b *bytes.Buffer, n, _ int) {
 		parent := ""

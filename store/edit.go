@@ -86,7 +86,7 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 		return nil, err
 	}
 	h := s.tree.Header()
-	var out [][]byte
+	out := make([][]byte, 0, len(old)+1)
 	var slot *line
 	next := 0 // the next entry of the tree
 	for _, l := range old {
@@ -127,12 +127,12 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 			out = append(out, l.ended(header))
 			rest := line{l.data[h.Span.End()-l.offset:], h.Span.End(), l.cr}
 			if len(bytes.TrimSpace(rest.data)) > 0 {
-				out = append(out, s.pieces(rest, first, next, changed)...)
+				out = s.pieces(out, rest, first, next, changed)
 			}
 		case slot == nil && h.Line > 1 && next == 0 && dialect.IsSlot(s.dialect, l.data):
 			slot = &l // the header below writes it
 		default:
-			out = append(out, s.pieces(l, first, next, changed)...)
+			out = s.pieces(out, l, first, next, changed)
 		}
 	}
 	return out, nil
@@ -156,18 +156,17 @@ func (s *Session) changed(edit func(session.Entry) ([]byte, error)) (map[int][]b
 	return changed, nil
 }
 
-// pieces returns what becomes of one line, which holds the entries first ≤ i < next. A line without changes stays as it is.
+// pieces appends what becomes of one line, which holds the entries first ≤ i < next. A line without changes stays as it is.
 // Otherwise each entry gets a line, and so does what lies between them.
-func (s *Session) pieces(l line, first, next int, changed map[int][]byte) [][]byte {
+func (s *Session) pieces(out [][]byte, l line, first, next int, changed map[int][]byte) [][]byte {
 	touched := false
 	for i := first; i < next; i++ {
 		_, ok := changed[i]
 		touched = touched || ok
 	}
 	if !touched {
-		return [][]byte{l.ended(l.data)}
+		return append(out, l.ended(l.data))
 	}
-	var out [][]byte
 	at := int64(0)
 	keep := func(b []byte) {
 		if b = bytes.TrimSpace(b); len(b) > 0 {

@@ -41,8 +41,7 @@ var completionScripts = []struct {
 }
 
 // completionCommand replaces cobra's own, whose script for bash needs the package bash-completion.
-func completionCommand(a *cli.App, root *cobra.Command) *cobra.Command {
-	root.CompletionOptions.DisableDefaultCmd = true
+func completionCommand(a *cli.App) *cobra.Command {
 	var shells []string
 	for _, s := range completionScripts {
 		shells = append(shells, s.shell)

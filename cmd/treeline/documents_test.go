@@ -79,7 +79,7 @@ func TestDocuments(t *testing.T) {
 func parsed(t *testing.T, file string, blocks []doctest.Block, text string) {
 	t.Helper()
 	check := func(where string, args []string) {
-		root := newRoot(cli.New())
+		root := newRoot(cli.New(), "")
 		cmd, rest, err := root.Find(args)
 		if err == nil && len(args) > 0 && args[0] == "help" {
 			_, _, err = root.Find(args[1:])

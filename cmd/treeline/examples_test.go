@@ -66,7 +66,7 @@ func TestExamples(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(a))
+	walk(newRoot(a, ""))
 	if n < 100 {
 		t.Errorf("%d examples, want at least 100: is the help gone?", n)
 	}
@@ -76,7 +76,7 @@ func TestExamples(t *testing.T) {
 func checkExample(t *testing.T, of *cobra.Command, home string, chosen demoChoice, words []string) {
 	t.Helper()
 	line := "treeline " + strings.Join(words, " ")
-	root := newRoot(cli.New())
+	root := newRoot(cli.New(), "")
 	cmd, rest, err := root.Find(words)
 	if err == nil {
 		err = cmd.ParseFlags(rest)

@@ -43,6 +43,5 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 		},
 		ValidArgsFunction: completeCommand,
 	}
-	root.SetHelpCommand(cmd)
 	return cmd
 }

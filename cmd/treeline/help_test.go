@@ -18,7 +18,7 @@ func TestHelpFits(t *testing.T) {
 	a := cli.New()
 	a.Stdout, a.Stderr, a.Getenv = io.Discard, io.Discard, func(string) string { return "" }
 	var visit func(cmd *cobra.Command)
-	root := newRoot(a)
+	root := newRoot(a, "")
 	help := func(cmd *cobra.Command, columns int) string {
 		var out bytes.Buffer
 		cmd.SetOut(&out)

@@ -66,7 +66,7 @@ func TestJSONDocs(t *testing.T) {
 		}
 	}
 	keepOrder()
-	visit(newRoot(cli.New()))
+	visit(newRoot(cli.New(), ""))
 	for _, name := range found {
 		if _, ok := rows[name]; !ok {
 			t.Errorf("docs/json.md does not say what %s --json prints", name)

@@ -19,13 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/console"
-	"github.com/treeline-dev/treeline/cmd/treeline/internal/continuing"
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/finding"
-	"github.com/treeline-dev/treeline/cmd/treeline/internal/keeping"
-	"github.com/treeline-dev/treeline/cmd/treeline/internal/programs"
-	"github.com/treeline-dev/treeline/cmd/treeline/internal/reading"
-	"github.com/treeline-dev/treeline/cmd/treeline/internal/sharing"
-	"github.com/treeline-dev/treeline/cmd/treeline/internal/writing"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -94,7 +88,7 @@ var keepOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
 // run executes one command line and returns its exit code. Commands return errors; only run prints them.
 func run(ctx context.Context, a *cli.App, args []string) int {
 	keepOrder()
-	root := newRoot(a)
+	root := newRoot(a, firstWord(args))
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // with or without descriptions
 		if words, ok := demoWords(args); ok {
 			return completeDemo(ctx, a, words)
@@ -140,8 +134,9 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	return code
 }
 
-// newRoot makes the tree of commands. Each command line gets a fresh one, since cobra keeps the values of flags in it.
-func newRoot(a *cli.App) *cobra.Command {
+// newRoot makes the tree of commands. Each command line gets a fresh one, since cobra keeps the values of flags in it. If word, the first of
+// the command line, is the name of a command, the others are not made; "" makes all.
+func newRoot(a *cli.App, word string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "treeline",
 		Short: "The session store for coding agents",
@@ -157,12 +152,12 @@ func newRoot(a *cli.App) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	cli.GroupOnly(root)
-	help := root.RunE
+	show := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 && a.HasTerminal() {
 			return browseSessions(cmd.Context(), a)
 		}
-		if err := help(cmd, args); err != nil || len(args) > 0 {
+		if err := show(cmd, args); err != nil || len(args) > 0 {
 			return err
 		}
 		return finding.NoPlaces(a)
@@ -172,27 +167,20 @@ func newRoot(a *cli.App) *cobra.Command {
 	a.AddGlobal(root)
 	root.SetErr(a.Stderr)
 	root.SetIn(a.Stdin)
-	add(root, "Find:", finding.Ls(a), finding.Search(a), finding.History(a), finding.Stats(a), finding.Pick(a, runScreens), finding.Sources(a))
-	add(root, "Read:", reading.Show(a), reading.Tree(a), reading.Context(a), reading.Watch(a), reading.Serve(a))
-	add(root, "Continue:", continuing.Resume(a), continuing.Convert(a), continuing.Fork(a))
-	add(root, "Write:", writing.New(a), writing.Append(a), writing.Branch(a), writing.Label(a), writing.Rename(a), writing.Move(a))
-	add(root, "Keep:", keeping.Check(a), keeping.Repair(a), keeping.Rm(a), keeping.GC(a))
-	add(root, "Share:", sharing.Export(a), sharing.Push(a), sharing.Pull(a), sharing.Token(a))
-	add(root, "For programs and agents:", programs.MCP(a), programs.RPC(a), programs.Run(a))
-	add(root, "More:", demoCommand(a), completionCommand(a, root), versionCommand(a), helpCommand(root))
+	root.CompletionOptions.DisableDefaultCmd = true // there is one of ours
+	help := helpCommand(root)
+	root.SetHelpCommand(help)
+	list := groups(help)
+	if !slices.ContainsFunc(list, func(g group) bool { return g.has(word) }) {
+		word = ""
+	}
+	for _, g := range list {
+		g.addTo(root, a, word)
+	}
 	a.AddSource(root)
 	a.AddStore(root)
 	fitHelp(a, root)
 	return root
-}
-
-// add adds commands to a group of the help.
-func add(root *cobra.Command, group string, commands ...*cobra.Command) {
-	root.AddGroup(&cobra.Group{ID: group, Title: group})
-	for _, c := range commands {
-		c.GroupID = group
-		root.AddCommand(c)
-	}
 }
 
 // checkedWriter remembers the first error of w.

@@ -113,7 +113,7 @@ func TestOutputFails(t *testing.T) {
 // TestFlagsOfFindingComplete: every flag of these commands completes its values, or nothing, but no files.
 func TestFlagsOfFindingComplete(t *testing.T) {
 	a, _, _ := testApp(t)
-	root := newRoot(a)
+	root := newRoot(a, "")
 	complete(a, root)
 	for _, c := range root.Commands() {
 		if !slices.Contains([]string{"ls", "search", "sources", "watch", "tree", "show", "stats"}, c.Name()) {
@@ -130,7 +130,7 @@ func TestFlagsOfFindingComplete(t *testing.T) {
 // TestEveryCommandExplainsItself: every command has a long help, an example and a completion.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	a, _, _ := testApp(t)
-	for _, c := range newRoot(a).Commands() {
+	for _, c := range newRoot(a, "").Commands() {
 		if c.Example == "" || c.Short == "" {
 			t.Errorf("%s has no example or no short help", c.Name())
 		}
@@ -151,6 +151,28 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 					t.Errorf("%s has no --%s", c.Name(), flag)
 				}
 			}
+		}
+	}
+}
+
+// TestOneCommand: a command line that begins with the name of a command makes that command and the help, and no other one.
+func TestOneCommand(t *testing.T) {
+	a, _, _ := testApp(t)
+	count := 0
+	for _, g := range groups(nil) {
+		for _, v := range g.verbs {
+			count++
+			if v.name == "help" {
+				continue
+			}
+			if list := newRoot(a, v.name).Commands(); len(list) != 1 || list[0].Name() != v.name || list[0].GroupID != g.title {
+				t.Errorf("%s makes %d commands, the first is %s", v.name, len(list), list[0].Name())
+			}
+		}
+	}
+	for _, word := range []string{"", "list", "nothing", "--json"} {
+		if list := newRoot(a, word).Commands(); len(list) != count {
+			t.Errorf("%q makes %d commands of %d", word, len(list), count)
 		}
 	}
 }

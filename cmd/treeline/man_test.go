@@ -33,7 +33,7 @@ func TestManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	keepOrder()
-	root := newRoot(cli.New())
+	root := newRoot(cli.New(), "")
 	root.InitDefaultCompletionCmd()
 	if err := man.Write(dir, root, man.About{Version: *manOf, Date: when}); err != nil {
 		t.Fatal(err)

@@ -254,7 +254,8 @@ func addEntry(list []int, seen *map[int]bool, i int) []int {
 // units returns the messages with the results behind their calls. open are the restored calls that wait for a result where a stretch
 // begins.
 func (b *casting) units(open [][]session.ToolCall) (list []Unit) {
-	for k, calls := range open {
+	// A call may wait at several stretches: its result stands before the first of them, right behind the call.
+	for k, calls := range slices.Backward(open) {
 		for _, o := range calls {
 			b.await(o, k)
 		}
@@ -294,6 +295,7 @@ func (b *casting) await(o session.ToolCall, stretch int) {
 	switch {
 	case c == nil:
 		c = &call{id: o.ID, name: o.Name, entry: -1}
+		b.old[o.ID] = c
 	case c.result != nil && !c.late && c.stretch > stretch:
 		return // restored records answer it later
 	}

@@ -44,3 +44,30 @@ func TestManyAnswers(t *testing.T) {
 		t.Fatalf("%d messages, the first of %d entries and %d parts; want one of %d and %d", len(list), len(list[0].Entries), len(list[0].Parts), 2*n, 3*n)
 	}
 }
+
+// TestAwaited: a restored call that still waits for its result at a later stretch gets one result, right behind the call, whether the source
+// shows the call or not.
+func TestAwaited(t *testing.T) {
+	dig := session.ToolCall{ID: "old", Name: "dig"}
+	info := &dialect.NewMessage{}
+	said := func(text string, stretch int) Atom {
+		return Atom{Role: session.RoleUser, Part: session.Text{Text: text}, Info: info, Stretch: stretch}
+	}
+	for name, atoms := range map[string][]Atom{
+		"shown":  {{Role: session.RoleAssistant, Part: session.ToolCall{ID: "new", Name: "dig"}, Info: info, Old: true}, said("one", 1), said("three", 3)},
+		"hidden": {said("one", 1), said("three", 3)},
+	} {
+		b := newCasting(nil)
+		b.restored = map[string]string{"new": "old"}
+		for _, a := range atoms {
+			b.add(a)
+		}
+		var got []string
+		for _, u := range b.units([][]session.ToolCall{1: {dig}, 3: {dig}}) {
+			got = append(got, fmt.Sprint(u.Stretch, " ", u.Role, " ", len(u.Parts)))
+		}
+		if want := "[1 tool 1 1 user 1 3 user 1]"; fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, not %s", name, got, want)
+		}
+	}
+}

@@ -105,12 +105,16 @@ func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, er
 			return backend.Log{}, err
 		}
 	}
-	s.w.lines = appendFramed(s.w.lines[:0], batch)
-	at, records := s.log, s.w.lines
+	at, records := s.log, appendFramed(s.w.lines, batch)
+	s.w.lines = nil
 	s.mu.Unlock()
-	defer s.mu.Lock()
-	defer clear(records)
-	return s.at.Backend.Append(ctx, at, records...)
+	now, err := s.at.Backend.Append(ctx, at, records...)
+	s.mu.Lock()
+	if err == nil { // otherwise the backend may still use the list
+		clear(records)
+		s.w.lines = records[:0]
+	}
+	return now, err
 }
 
 // tighten terminates a last line that holds entries and something that is not a record: otherwise an append would move the whole line aside

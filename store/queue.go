@@ -42,7 +42,7 @@ type writing struct {
 	header session.Header  // for proposals
 	free   *proposal       // a finished proposal, to be reused by the next append
 	group  [1]*proposal    // memory for the list of a proposal
-	lines  [][]byte        // memory for the records of a batch
+	lines  [][]byte        // memory for the records of the next batch
 }
 
 // moves reports whether the next proposal is the first one after the leaf was moved. A proposal made during a write follows the one being

@@ -20,8 +20,8 @@ func (s *Session) refuse(format string, args ...any) error {
 	return s.named(&RefusedError{fmt.Sprintf(format, args...)})
 }
 
-// check refuses an entry below parent that no program can use: a message without a role, a model change without a model, or a compaction that keeps from an
-// entry that is not before it.
+// check refuses an entry below parent that no program can use: a message without a role, a model change without a model, or a compaction that
+// keeps from an entry that is not before it.
 func (s *Session) check(body session.Body, parent session.EntryID) error {
 	if s.w.opt.Force {
 		return nil

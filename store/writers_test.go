@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -269,4 +270,37 @@ func TestCancelledIsSkipped(t *testing.T) {
 		t.Errorf("it follows %s, not %s", e.Parent, root)
 	}
 	d.MemoryEqualsDisk(s)
+}
+
+// keeping is a backend that keeps the lists of records of the appends that fail.
+type keeping struct {
+	locked
+	kept *[][][]byte
+}
+
+func (b keeping) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
+	now, err := b.locked.Append(ctx, at, records...)
+	if err != nil {
+		*b.kept = append(*b.kept, records)
+	}
+	return now, err
+}
+
+// A list of records belongs to the backend after an append that failed: the session does not use its memory again.
+func TestRecordsOfFailedAppend(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	times := 0
+	var kept [][][]byte
+	d.Store = d.wrapping(func(b backend.Backend) backend.Backend { return keeping{locked{b, &times}, &kept} })
+	s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})
+	d.User(s, "one")
+	times = 1
+	if _, err := s.AppendMessage(t.Context(), world.Message("user", "two")); !errors.Is(err, backend.ErrLocked) {
+		t.Fatal(err)
+	}
+	d.User(s, "three")
+	if len(kept) != 1 || len(kept[0]) != 1 || !bytes.Contains(kept[0][0], []byte("two")) {
+		t.Errorf("the backend kept %q", kept)
+	}
 }

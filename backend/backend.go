@@ -134,7 +134,11 @@ func (e *LongLineError) Message() string {
 
 // Advice says what was kept, and what to do.
 func (e *LongLineError) Advice() string {
-	return fmt.Sprintf("it was not read, nor what follows it, and nothing was changed; to go on, copy the file, then cut it to %d bytes", e.Offset)
+	advice := "it was not read, nor what follows it, and nothing was changed"
+	if e.Offset > 0 {
+		advice += fmt.Sprintf("; to go on, copy the file, then cut it to %d bytes", e.Offset)
+	}
+	return advice
 }
 
 // LongLine turns the error of a splitter whose line is too long into a *LongLineError, and leaves any other error as it is.
@@ -210,9 +214,9 @@ type Backend interface {
 	Replace(ctx context.Context, at Log, records ...[]byte) (Log, error)
 
 	// Read yields the records of the log from offset, which must be 0 or the End of a record, up to at.Size; records
-	// appended later are not seen. A record may have a gigabyte. Read ends at the first error: ErrNotExist,
-	// a *LongLineError, ErrChanged if the log is shorter than at.Size or was replaced, or the cause of ctx. From offset at.Size it
-	// yields no record, and ErrChanged unless the log is the same or has grown.
+	// appended later are not seen. A line may have a gigabyte. Read ends at the first error: ErrNotExist, a
+	// *LongLineError, ErrChanged if the log is shorter than at.Size or was replaced, or the cause of ctx. From offset
+	// at.Size it yields no record, and ErrChanged unless the log is the same or has grown.
 	Read(ctx context.Context, at Log, offset int64) iter.Seq2[Record, error]
 
 	// Stat returns the log of that name as it is now, or ErrNotExist.

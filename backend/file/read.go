@@ -309,7 +309,7 @@ func splitLines(ctx context.Context, r io.ReaderAt, name string, offset, size in
 // whole yields the single record of a whole log.
 func (s *snapshot) whole(size int64, yield func(backend.Record, error) bool) {
 	if size > int64(s.most) {
-		yield(backend.Record{}, &backend.LongLineError{File: s.name, Line: 1, Most: s.most})
+		yield(backend.Record{}, &backend.LongLineError{File: s.name, Most: s.most})
 		return
 	}
 	data := make([]byte, size)

@@ -145,9 +145,9 @@ func (s SideFiles) plain(name string, folder bool) error {
 	return nil
 }
 
-// CopyTo copies the files below another prefix, with their times, byte for byte unless change is given. A file that is already there with the same bytes was
-// left by a crash, and stays; one with other bytes fails with backend.ErrExist. The copies survive a crash. made are the new files, also
-// after an error. s.Logs are then the files as they were copied.
+// CopyTo copies the files below another prefix, with their times, byte for byte unless change is given. A file that is already there with
+// the same bytes was left by a crash, and stays; one with other bytes fails with backend.ErrExist. The copies survive a crash. made are the
+// new files, also after an error. s.Logs are then the files as they were copied.
 func (s *SideFiles) CopyTo(ctx context.Context, b backend.Backend, prefix, dir string, change func(name string, content []byte) []byte) (made SideFiles, err error) {
 	made = SideFiles{Backend: b, Prefix: prefix, Dir: dir}
 	for i := range s.Logs {

@@ -46,8 +46,8 @@ func (t *Trash) Restore(ctx context.Context, id string) (Item, error) {
 	return item, nil
 }
 
-// putBack creates a log with exactly this content and time, after the files of its folder. If the same content already exists there, a crash left
-// it.
+// putBack creates a log with exactly this content and time, after the files of its folder. If the same content already exists there, a crash
+// left it.
 func (t *Trash) putBack(ctx context.Context, bin backend.Backend, item *Item, content []byte, when time.Time) (err error) {
 	path := item.From
 	l, release, err := t.m.LocateWriting(path, "", nil)

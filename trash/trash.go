@@ -2,8 +2,9 @@
 //
 // The trash is a folder in treeline's state folder with two logs for each session: "<id>.json" says where it came from,
 // "<id>.session" holds its exact bytes. The first is written before the second, and both before the session is removed
-// from its place. The copies have the times of the originals, which are restored with them. So a crash leaves the session in both places rather than in none, and never bytes without an origin.
-// The files of a session's folder (see dialect.Foldered) are in "<id>.files".
+// from its place. So a crash leaves the session in both places rather than in none, and never bytes without an origin.
+// The files of a session's folder (see dialect.Foldered) are in "<id>.files". All copies keep the time at which the original was last
+// changed, and a session that is restored has it again.
 //
 // GC counts sessions in the trash as references: they may come back, and need their blobs.
 package trash

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/hexdigits"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -47,20 +48,7 @@ func isUUID[T ~string | ~[]byte](text T, fold byte) bool {
 // PlaceID makes an id for a record that has none from its position in the log: eight hex digits. Multiplying by an odd number
 // keeps ids unique, and 2^32 divided by the golden ratio gives neighbours different first digits.
 func PlaceID(position int) (id [8]byte) {
-	return hexDigits(uint32(position+1) * 2654435769)
-}
-
-// hexDigits spells a number as eight hex digits.
-func hexDigits(n uint32) (digits [8]byte) {
-	x := uint64(n)
-	// All eight digits are made at once, one per byte: writing them piece by piece and then copying them would stall the processor.
-	x = (x<<16 | x) & 0x0000ffff_0000ffff
-	x = (x<<8 | x) & 0x00ff00ff_00ff00ff
-	x = (x<<4 | x) & 0x0f0f0f0f_0f0f0f0f
-	const zeros, sixes, ones = 0x30303030_30303030, 0x06060606_06060606, 0x01010101_01010101
-	letters := (x + sixes) >> 4 & ones // 1 for a digit above 9
-	binary.BigEndian.PutUint64(digits[:], x+zeros+letters*('a'-'9'-1))
-	return digits
+	return hexdigits.Of(uint32(position+1) * 2654435769)
 }
 
 // UUIDv4 spells 16 random bytes as a UUID of version 4.
@@ -121,6 +109,6 @@ func ShortEntryID(random io.Reader) (session.EntryID, error) {
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", err
 	}
-	digits := hexDigits(binary.BigEndian.Uint32(b[:]))
+	digits := hexdigits.Of(binary.BigEndian.Uint32(b[:]))
 	return session.EntryID(digits[:]), nil
 }

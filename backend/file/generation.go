@@ -8,6 +8,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/hexdigits"
 )
 
 // tailSize is how many bytes at the end of a log go into its generation: enough for the end of a JSON line with its ids or
@@ -37,18 +38,10 @@ func (g *generation) append(dst []byte) []byte {
 	return dst
 }
 
-// appendHex appends 16 hex digits, eight at a time: every append to a log spells a generation.
+// appendHex appends 16 hex digits.
 func appendHex(dst []byte, n uint64) []byte {
-	for _, x := range [...]uint64{n >> 32, n & 0xffffffff} {
-		// One digit in each byte.
-		x = (x<<16 | x) & 0x0000ffff_0000ffff
-		x = (x<<8 | x) & 0x00ff00ff_00ff00ff
-		x = (x<<4 | x) & 0x0f0f0f0f_0f0f0f0f
-		const zeros, sixes, ones = 0x30303030_30303030, 0x06060606_06060606, 0x01010101_01010101
-		letters := (x + sixes) >> 4 & ones // 1 for a digit above 9
-		dst = binary.BigEndian.AppendUint64(dst, x+zeros+letters*('a'-'9'-1))
-	}
-	return dst
+	high, low := hexdigits.Of(uint32(n>>32)), hexdigits.Of(uint32(n))
+	return append(append(dst, high[:]...), low[:]...)
 }
 
 // appendGeneration appends the generation of a file as List returns it.

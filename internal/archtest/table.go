@@ -41,6 +41,8 @@ var importTable = []row{
 			"processor and the kernel)"},
 	{packages: "internal/shortid", pure: true,
 		why: "lists of sessions and of runs shorten ids alike"},
+	{packages: "internal/hexdigits", pure: true,
+		why: "ids of records and generations of files are spelled alike"},
 	{packages: "internal/sorting", pure: true,
 		why: "sorting does not depend on what is sorted; all packages may use it, as they may the standard library"},
 	{packages: "internal/durable/killtest", may: "internal/soak/soaktest",
@@ -71,7 +73,7 @@ var importTable = []row{
 	{packages: "session run", may: "internal/rawjson", pure: true,
 		why: "the model does not depend on any format, place or program; it does no I/O and has no dependencies"},
 	// What a record means.
-	{packages: "dialect", may: "session run internal/rawjson", pure: true,
+	{packages: "dialect", may: "session run internal/hexdigits internal/rawjson", pure: true,
 		why: "the contract of dialects knows the model and no dialect; otherwise each new format would change it"},
 	{packages: "dialect/all", may: "dialect dialect/*", pure: true,
 		why: "the ordered list of dialects is a list and nothing else"},
@@ -108,7 +110,7 @@ var importTable = []row{
 	{packages: "backend/rows backend/rows/*", may: "backend backend/rows internal/durable internal/litefile internal/rawjson",
 		modules: "modernc.org/sqlite",
 		why:     "a schema knows one agent's tables and files; what its records mean is for a dialect to say"},
-	{packages: "backend/*", may: "backend blob internal/jsonl internal/durable internal/spill internal/pgdb internal/rawjson", modules: "*",
+	{packages: "backend/*", may: "backend blob internal/jsonl internal/durable internal/hexdigits internal/spill internal/pgdb internal/rawjson", modules: "*",
 		why: "a backend stores opaque records, and a database blobs too; it does not know what they mean, so every dialect works " +
 			"on it; it may use a module that only it needs (fsnotify for files)"},
 	{packages: "blob", may: "internal/durable",

@@ -117,10 +117,8 @@ func (m *NewMessage) Settle() (wrong string) {
 		if call.ID == "" || call.Name == "" {
 			wrong = fmt.Sprintf("the call of the tool %.80q with the id %.80q lacks one of them", call.Name, call.ID)
 		}
-		if len(call.Arguments) > 0 && !rawjson.Valid(call.Arguments) {
-			call.Arguments = rawjson.Quote(string(call.Arguments))
-			m.Parts[i] = call
-		}
+		call.Arguments = asJSON(call.Arguments)
+		m.Parts[i] = call
 	}
 	return wrong
 }
@@ -205,11 +203,14 @@ func Arguments(value session.Raw) []byte {
 
 // AnyArguments returns the arguments of a call as an object, which every provider wants. Some calls have a text instead, or what is not
 // JSON.
-func AnyArguments(value session.Raw) session.Raw {
+func AnyArguments(value session.Raw) session.Raw { return Arguments(asJSON(value)) }
+
+// asJSON returns arguments that are not JSON as a text.
+func asJSON(value session.Raw) session.Raw {
 	if len(value) > 0 && !rawjson.Valid(value) {
-		value = rawjson.Quote(string(value))
+		return rawjson.Quote(string(value))
 	}
-	return Arguments(value)
+	return value
 }
 
 // ErrSilent is returned for a message that says nothing. Providers refuse such a message.

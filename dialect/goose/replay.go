@@ -82,8 +82,8 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 	return list, model, nil, nil
 }
 
-// again reports whether a content of an answer is thinking that came before, with the same signature. The program keeps the first.
-func again(c []byte, thoughts map[string]bool) bool {
+// repeats reports whether a content of an answer is thinking that came before, with the same signature. The program keeps the first.
+func repeats(c []byte, thoughts map[string]bool) bool {
 	var key string
 	switch typeOf(c) {
 	case "thinking":
@@ -111,7 +111,7 @@ func tidy(list []said, dropped func(m said, what string)) []said {
 		if m.role == "assistant" {
 			m.contents = trimmed(m.contents)
 		}
-		list[i].contents = slices.DeleteFunc(m.contents, func(c []byte) bool { return !shown(c) || m.role == "assistant" && again(c, thoughts) })
+		list[i].contents = slices.DeleteFunc(m.contents, func(c []byte) bool { return !shown(c) || m.role == "assistant" && repeats(c, thoughts) })
 	}
 	var out []said
 	for _, m := range pairs(list, dropped) {

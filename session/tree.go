@@ -12,7 +12,7 @@ import (
 // ErrUnknownEntry is wrapped by errors about an entry that the tree does not have.
 var ErrUnknownEntry = errors.New("not found")
 
-// unknownEntry uses the words of the agents' own programs, because users search for them.
+// unknownEntry uses the words of the agents' own programs, without their capital, because users search for them.
 func unknownEntry(id EntryID) error { return fmt.Errorf("entry %s %w", id, ErrUnknownEntry) }
 
 // Parents that are not an index.

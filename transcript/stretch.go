@@ -4,8 +4,8 @@ import "github.com/treeline-dev/treeline/session"
 
 // Stretch is a branch from its first entry to an end. The stretches of a tree have each entry that speaks once.
 type Stretch struct {
-	// From is the entry before the branch, or "". First is its first entry. Tip is its end, for Request.Leaf; it is not the id of the
-	// entry if another one has that.
+	// From is the entry before the branch, or "". First is its first entry. Tip is its end, for Request.Leaf: the id of the entry, or its
+	// id and place if the id stands for another entry.
 	From, First, Tip session.EntryID
 	// Number is its number, from 1, among the Of branches of the fork. Both are 1 for a path without a fork before it.
 	Number, Of int
@@ -23,8 +23,8 @@ func (k *Skeleton) Opens(s Stretch) bool {
 	return k.class[i]&byUser != 0 && (up == k.root() || k.t.At(int(up)).Kind != session.KindCompaction)
 }
 
-// Before returns the entry after which the blocks of a stretch begin. It is From or, if the path has other branches between From and First, the
-// last entry of those: an agent may have several records with one id, and all of them on each path through one of them.
+// Before returns the entry after which the blocks of a stretch begin. That is From, unless the path has entries of other branches between From
+// and First, since an agent may put all records with one id on each path through one of them. Then it is the last of those entries.
 func (d *Document) Before(s Stretch) (session.EntryID, error) {
 	r, err := d.route(&s.Tip)
 	if err != nil {

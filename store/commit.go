@@ -105,14 +105,15 @@ func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, er
 			return backend.Log{}, err
 		}
 	}
-	at, records := s.log, appendFramed(s.w.lines, batch)
-	s.w.lines = nil
+	w, at := s.w, s.log
+	records := appendFramed(w.lines, batch)
+	w.lines = nil
 	s.mu.Unlock()
+	defer s.mu.Lock()
 	now, err := s.at.Backend.Append(ctx, at, records...)
-	s.mu.Lock()
 	if err == nil { // otherwise the backend may still use the list
 		clear(records)
-		s.w.lines = records[:0]
+		w.lines = records[:0] // there is one write at a time
 	}
 	return now, err
 }

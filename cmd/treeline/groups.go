@@ -52,7 +52,7 @@ func groups(help *cobra.Command) []group {
 	}
 }
 
-// firstWord returns the first word of a command line if it may be the name of a command that needs no other one; else "".
+// firstWord returns the first word of a command line. It returns "" if there is none, or if that command needs all the others.
 func firstWord(args []string) string {
 	if len(args) == 0 || args[0] == "help" || args[0] == "completion" {
 		return ""

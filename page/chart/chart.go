@@ -181,7 +181,7 @@ func (c Chart) SVG() template.HTML {
 	return template.HTML(b.String())
 }
 
-// parts lists the series of a bar, some of which may have the same colour; "" if there is only one part.
+// parts lists the parts of a bar by name, because several series may have the same colour; "" if the chart has only one series.
 func (c Chart) parts(d bar) string {
 	var words []string
 	for j, v := range d.parts {

@@ -83,7 +83,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	case use == "":
 		return err
 	case errors.Is(err, strconv.ErrRange) && strings.HasPrefix(wrong.GetValue(), "-"):
-		use += fmt.Sprintf(" of at least %d", math.MinInt)
+		use += " of at least 0" // no flag takes negative numbers
 	case errors.Is(err, strconv.ErrRange):
 		use += fmt.Sprintf(" of at most %d", math.MaxInt)
 	}
@@ -156,7 +156,7 @@ func (f *LeafFlags) Add(a *App, cmd *cobra.Command) {
 type ScopeFlags struct {
 	Cwd, Root string
 	All       bool
-	unread    error // the last that could not be read in Root
+	unread    error // the last error of reading Root
 }
 
 // Add adds the flags. verb says what is done with the sessions.
@@ -190,8 +190,8 @@ func (f *ScopeFlags) Store(a *App) (*treeline.Store, error) {
 	return a.Store(f.Root)
 }
 
-// Unread returns a function that reports what cannot be read. In the folder of --root, that is an error of the command, which Unread keeps for
-// the end: the answer is not the one that was asked for. Of the agents' own folders, which nobody named, it is only reported.
+// Unread returns a function for the errors of what cannot be read. One in the folder of --root is an error of the command, because the answer
+// is incomplete; Whole returns it at the end. One in the agents' own folders, which the caller did not name, is only reported.
 func (f *ScopeFlags) Unread(a *App) func(error) {
 	if f.Root == "" {
 		return a.Unread
@@ -204,7 +204,7 @@ func (f *ScopeFlags) Unread(a *App) func(error) {
 	}
 }
 
-// Whole returns the error that Unread kept.
+// Whole returns the error that makes the answer incomplete, or nil.
 func (f *ScopeFlags) Whole() error { return unread(f.unread) }
 
 // IsFolder returns an error for anything but a folder.

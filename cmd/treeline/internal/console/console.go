@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -81,12 +82,17 @@ func (c *Console) Interactive() bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Awaits says that a command reads its standard input, if that is a terminal: there, a command that waits looks like one that hangs. what is
-// a clause, as in "records are read".
+// Awaits says that a command reads what, such as "records", from standard input, if that is a terminal: without the line, the command would
+// seem to hang.
 func (c *Console) Awaits(what string) {
-	if c.Interactive() {
-		c.Notice(what + " from this terminal, up to Ctrl-D")
+	if !c.Interactive() {
+		return
 	}
+	end := "Ctrl-D"
+	if runtime.GOOS == "windows" {
+		end = "Ctrl-Z and Enter"
+	}
+	c.Notice("reading " + what + " from this terminal until " + end)
 }
 
 // Ask asks a question. Any answer but y and yes means no.

@@ -110,7 +110,7 @@ func convertTo(ctx context.Context, a *cli.App, ref, dialectName, toName, leaf, 
 	sess, r, err := s.ConvertSession(ctx, src, opt)
 	switch {
 	case errors.Is(err, backend.ErrExist):
-		return none, "", fmt.Errorf("%w: an earlier conversion made it; 'treeline resume --in %s' makes another copy, -o DIR writes to another folder", err, cli.AgentOf(opt.To))
+		return none, "", fmt.Errorf("%w: it is the original of this session, or an earlier conversion made it; 'treeline resume --in %s' makes another copy, -o DIR writes to another folder", err, cli.AgentOf(opt.To))
 	case err != nil:
 		return none, "", elsewhere(sameFamily(err), opt)
 	}

@@ -36,7 +36,7 @@ func historyAddCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, given []string) error {
 			text := strings.Join(given, "")
 			if stdin {
-				a.Awaits("the prompt is read")
+				a.Awaits("the prompt")
 				b, err := io.ReadAll(io.LimitReader(a.Stdin, longestAdded+1))
 				if err != nil {
 					return err

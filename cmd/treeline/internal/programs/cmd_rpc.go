@@ -47,7 +47,7 @@ func RPC(a *cli.App) *cobra.Command {
 			pipe := make(chan os.Signal, 1)
 			signal.Notify(pipe, syscall.SIGPIPE)
 			defer signal.Stop(pipe)
-			a.Awaits("requests are read")
+			a.Awaits("requests")
 			return rpc.Serve(cmd.Context(), s, rpc.Options{
 				Write: write, Version: cli.ThisVersion(),
 				History: history.Options{

@@ -82,7 +82,7 @@ func record(ctx context.Context, a *cli.App, f recordFlags) (err error) {
 			}
 		}
 	}()
-	a.Awaits("records are read")
+	a.Awaits("records")
 	for in := range cli.InputLines(ctx, a.Stdin) {
 		if in.Err != nil {
 			return fmt.Errorf("standard input: %w", in.Err)

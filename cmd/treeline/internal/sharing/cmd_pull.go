@@ -30,8 +30,8 @@ func Pull(a *cli.App) *cobra.Command {
 			"becomes a separate session. Nothing is overwritten.\n\n" +
 			"If push redacted secrets in a session of this machine, the copy is not pulled back to it. If the original is lost,\n" +
 			"--redacted pulls the redacted copy in its place. Sessions without secrets are pulled back as they were.\n\n" +
-			"A session that was removed here stays removed, unless --removed is given. With --deletions, sessions that were removed in the archive go to the\n" +
-			"trash, unless they were changed here.",
+			"A session that was removed here stays removed, unless --removed is given. With --deletions, sessions that were removed\n" +
+			"in the archive go to the trash, unless they were changed here.",
 		Example: "  treeline pull https://sessions.example\n  treeline pull --origin laptop https://sessions.example\n  treeline pull --origin '*' --into /backup https://sessions.example",
 		Args:    cli.Args("<url>"),
 		RunE: func(cmd *cobra.Command, given []string) (err error) {

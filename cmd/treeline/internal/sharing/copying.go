@@ -192,15 +192,15 @@ func (c *copying) event(e push.Event) {
 			return
 		}
 	default:
+		if e.Bytes > 0 {
+			text += ", " + wire.Size(e.Bytes)
+		}
 		if e.Redacted {
 			c.redacted++
-			text += ", redacted: its secrets were never in the archive"
+			text += "; it is redacted: its secrets were never in the archive"
 		}
 		if !c.f.verbose && !c.f.dry && (!e.Redacted || c.redacted > listedMost) {
 			return
-		}
-		if e.Bytes > 0 {
-			text += ", " + wire.Size(e.Bytes)
 		}
 	}
 	c.a.Notice(text)

@@ -124,7 +124,7 @@ func appendLines(ctx context.Context, a *cli.App, s *store.Session) error {
 		}
 		return fmt.Errorf("line %d: %w", number, err)
 	}
-	a.Awaits("messages and entries are read")
+	a.Awaits("messages and entries")
 	for in := range cli.InputLines(ctx, a.Stdin) {
 		if in.Err != nil {
 			return bad(in.Number, in.Err)

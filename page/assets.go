@@ -52,8 +52,8 @@ var assets = sync.OnceValue(func() map[string]Asset {
 	return list
 })
 
-// spaced are operators of the script that are written between spaces. No string literal has one of them.
-var spaced = strings.NewReplacer(" => ", "=>", " = ", "=", " === ", "===", " && ", "&&", " || ", "||")
+// spaced are operators that the script has between spaces. No string literal has one of them.
+var spaced = strings.NewReplacer(" => ", "=>", " = ", "=", " === ", "===", " !== ", "!==", " ?? ", "??", " && ", "&&", " || ", "||")
 
 // dense removes indentation, the comments that have their own lines, and the spaces around operators, since every export contains script
 // and style sheet. No string literal has a line break. The result is the same for a checkout on Windows.

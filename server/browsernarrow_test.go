@@ -104,6 +104,8 @@ func TestBrowserFollows(t *testing.T) {
 	tab.Wait(`document.querySelector("#n4") && document.readyState == "complete" && document.querySelector("[data-do=follow]").textContent == "Following" && ` + end)
 	extend(t, file, said("n5", "n4", "user", "Onward."))
 	tab.Wait(`document.querySelector("#n5") && ` + end)
+	tab.Eval(`scrollBy(0, -600)`)
+	tab.Wait(`document.querySelector("[data-do=follow]").textContent == "Follow" && history.scrollRestoration == "auto"`)
 }
 
 // TestBrowserMore: the keys lead to the last entry and to the links to earlier and later entries, and the focus stays on such a link.

@@ -247,10 +247,10 @@ const live = () => {
     following = on;
     follow.setAttribute("aria-pressed", on);
     follow.textContent = on ? "Following" : "Follow";
-    if (on) { toEnd(); count(0); }
+    if (on) { toEnd(); count(0); } else history.scrollRestoration = "auto";
   };
   follow?.addEventListener("click", () => pursue(!following));
-  // reload keeps on following.
+  // reload keeps on following: the new page begins at its end, not where this one was.
   const reload = () => {
     if (following) history.scrollRestoration = "manual";
     kept("follow", following ? location.pathname : "", "sessionStorage");

@@ -99,7 +99,7 @@ func (f *exportFlags) check(a *cli.App) error {
 		case f.format == "htm", f.all, f.out == "" && f.preview:
 			f.format = string(export.HTML)
 		case f.out == "":
-			return cli.Misused("--format or -o is missing")
+			return cli.Misused("the format is missing: use --format, or -o FILE")
 		case cli.OneOf("format", f.format, cli.Words(export.Formats)) != nil:
 			return cli.Misused("cannot tell the format from %s; add --format", f.out)
 		}

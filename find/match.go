@@ -269,6 +269,10 @@ func (m *matcher) whole(ctx context.Context) ([]Hit, error) {
 		return nil, err
 	}
 	t := m.tree
+	// The log may have become one of another project since the list was read.
+	if cwd := t.Header().CWD; m.s.opt.Project != nil && cwd != "" && !m.s.opt.Project(cwd) {
+		return nil, nil
+	}
 	m.header(t.Header())
 	for e := range t.Entries() {
 		if ctx.Err() != nil {

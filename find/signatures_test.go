@@ -204,6 +204,30 @@ func TestSearchShorter(t *testing.T) {
 	}
 }
 
+// TestSearchReplacedByOtherProject: a log that becomes one of another project during a search is not searched for a caller to whom that
+// project does not exist.
+func TestSearchReplacedByOtherProject(t *testing.T) {
+	t.Parallel()
+	for _, other := range []string{"/p", "/vault"} {
+		m := newDesk(t)
+		m.write("a/a.jsonl", fmt.Sprintf(header, "s", "")+needle)
+		s := m.finder(nil)
+		m.look(s)
+		replaced := false
+		res := m.search(s, "needle", Options{Project: func(cwd string) bool {
+			if !replaced {
+				replaced = true
+				m.Must(os.Remove(m.path("a/a.jsonl")))
+				m.write("a/a.jsonl", strings.Replace(fmt.Sprintf(header, "longer", ""), `"/p"`, fmt.Sprintf("%q", other), 1)+needle)
+			}
+			return cwd == "/p"
+		}})
+		if want := map[string]int{"/p": 1}[other]; len(res.Hits) != want {
+			t.Errorf("replaced by a log of %s: %d hits, want %d", other, len(res.Hits), want)
+		}
+	}
+}
+
 // TestReadLong: a log with an impossible size is read up to its end, and no memory is allocated for the rest.
 func TestReadLong(t *testing.T) {
 	t.Parallel()

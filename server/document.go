@@ -98,8 +98,7 @@ func (doc *document) refers(text string) bool {
 var errGone = errors.New("the log was replaced")
 
 // hold calls f with a session that is up to date with its log, and then send. f must not keep the session, nor wait for a client; send may
-// wait. During send the session stays open and its tree may grow; send calls
-// read to look at it.
+// wait. During send the session stays open and its tree may grow; send calls read to look at it.
 func (d *documents) hold(ctx context.Context, path string, f, send func(*document) error) error {
 	for try := 0; ; try++ {
 		doc := d.take(path)

@@ -46,7 +46,7 @@ func table() []section {
 			get("/runs/{run}/records", "listRecords", "Returns the records of a run, page by page, byte for byte as recorded.", listRecords),
 		}},
 		{"Writing", []*operation{
-			post("/sessions/{session}/entries", "append", "Appends a message or an entry after the leaf. Requires exactly one of `text`, `message` and `entry`.", appendEntry),
+			post("/sessions/{session}/entries", "append", "Appends a message or an entry after the leaf. Requires exactly one of `text`, `parts`, `message` and `entry`.", appendEntry),
 			post("/sessions/{session}/branch", "branch", "Moves the leaf to an entry. The entries after it stay, as another branch.", branch),
 			post("/sessions/{session}/label", "label", "Sets the label of an entry. An empty label removes it.", label),
 			post("/sessions/{session}/rename", "rename", "Changes the title of a session. An empty title removes it.", rename),

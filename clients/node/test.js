@@ -146,6 +146,7 @@ withClient("a signal", async (client) => {
   await assert.rejects(session.appendCustomEntry({ customType: "x" }, { signal: gone }), { name: "AbortError" });
   await assert.rejects(client.iterCatalogue({}, { signal: gone }).next(), { name: "AbortError" });
   await assert.rejects(client.sources({ signal: gone }), TypeError);
+  await client.sources({}, { signal: null });
   const kept = new AbortController();
   await session.appendCustomEntry({ customType: "y" }, { signal: kept.signal });
   kept.abort(); // after the answer

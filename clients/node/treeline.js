@@ -14,7 +14,7 @@
 
 import { spawn } from "node:child_process";
 
-/** An error answer of the server. Programs should check the code; the text is for people. */
+/** An error answer of the server. Programs should check the code and the kind, such as "unknown-entry"; the text is for people. */
 export class TreelineError extends Error {
   constructor(code, message, kind) {
     super(message);
@@ -428,7 +428,7 @@ export class Client extends ClientMethods {
     const line = JSON.stringify({ jsonrpc: "2.0", id, method, params }) + "\n"; // throws for a value that is not JSON, such as a BigInt
     const answer = new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, then }));
     this.#process.stdin.write(line);
-    if (signal === undefined) return answer;
+    if (!signal) return answer;
     const cancel = () => this.#process.stdin.write(JSON.stringify({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }) + "\n");
     signal.addEventListener("abort", cancel);
     try {

@@ -208,7 +208,7 @@ class ClientTest(unittest.TestCase):
             canceller.start()
             with self.assertRaises(treeline.Error) as raised:
                 call.result()
-            self.assertEqual(raised.exception.kind, "cancelled")
+            self.assertEqual((raised.exception.code, raised.exception.kind), (treeline.Error.CANCELLED, "cancelled"))
             canceller.join()
         call.cancel()  # does nothing
 

@@ -10,9 +10,10 @@ A Client starts `treeline rpc` and has one method for each method of docs/rpc.md
 others, which use its handle. Names are in Python's style (append_message for appendMessage). An omitted parameter is not
 sent. Methods raise Error. Several threads may use a client at once.
 
-Every method takes a timeout in seconds. When it is over, or on KeyboardInterrupt, the request is cancelled. The method then
-waits for the server's answer: it raises TimeoutError if the request was cancelled, and returns the result if it was carried
-out nevertheless, as an append is once it has begun. Client.start returns a Call, which another thread may cancel.
+Every method takes a timeout in seconds. When it is over, the request is cancelled. The method then waits for the server's
+answer: it raises TimeoutError if the request was cancelled, and returns the result if it was carried out nevertheless, as an
+append is once it has begun. KeyboardInterrupt cancels the request, too, but is raised at once. Client.start returns a Call,
+which another thread may cancel.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Error(Exception):
     INVALID_PARAMS = -32602
     INTERNAL = -32603
     FAILED = -32000
+    CANCELLED = -32800
 
     def __init__(self, code: int, message: str, kind: Optional[str] = None) -> None:
         super().__init__(message)
@@ -2259,7 +2261,8 @@ class Call:
             pass  # the server has ended, and result says so
 
     def result(self, timeout: Optional[float] = None) -> Any:
-        """Waits for the answer. After timeout seconds, or on KeyboardInterrupt, the request is cancelled."""
+        """Waits for the answer. After timeout seconds, or on KeyboardInterrupt, the request is cancelled. Only after the timeout
+        this still waits for the answer."""
         try:
             wait([self._future], timeout)
         except BaseException:

@@ -157,7 +157,8 @@ func (g *Guard) Login(r *http.Request, token string) (*http.Cookie, *access.Gran
 // Logout returns a cookie that makes a browser delete its own.
 func (g *Guard) Logout() *http.Cookie { return g.cookie("", -time.Second) }
 
-// cookie is sent with a link that a person follows from another site, which reads; not with anything else that such a site asks for.
+// cookie makes the cookie. A browser also sends it when a person follows a link from another site, which only reads, and with no other
+// request of such a site.
 func (g *Guard) cookie(value string, age time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: CookieName, Value: value, Path: g.Base + "/", HttpOnly: true, Secure: g.Secure,

@@ -326,9 +326,10 @@ func (s *Store) Trash(ctx context.Context, path string) (Trashed, error) {
 	return s.trash.Put(ctx, path)
 }
 
-// TrashAs is Trash for a writer, whose name an archive notes; see WriteOptions.
-func (s *Store) TrashAs(ctx context.Context, writer backend.Writer, path string) (Trashed, error) {
-	return s.trash.PutAs(ctx, writer, path)
+// TrashAs is Trash for a writer, whose name an archive notes; see WriteOptions. If may returns an error for the session that is at the path
+// now, it stays there.
+func (s *Store) TrashAs(ctx context.Context, writer backend.Writer, path string, may func(session.Header) error) (Trashed, error) {
+	return s.trash.PutAs(ctx, writer, path, may)
 }
 
 // TrashHeld is Trash even if another program has the log open for writing, or other sessions continue it. What that program

@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/server/logs"
 	"github.com/treeline-dev/treeline/server/metrics"
 	"github.com/treeline-dev/treeline/server/view"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // admitted passes the grant of an admitted request to the mux.
@@ -175,8 +175,8 @@ func (r *request) find(key string) (l *view.List, row *place.Row, own string, er
 
 // mayRead refuses a session that was opened, if it has become one of another project since the list was read. A session whose log names no
 // directory belongs to the project of its row.
-func (r *request) mayRead(s *store.Session) error {
-	if cwd := s.Header().CWD; cwd != "" && !r.grant.Allows(cwd) {
+func (r *request) mayRead(h session.Header) error {
+	if h.CWD != "" && !r.grant.Allows(h.CWD) {
 		return place.ErrNoSession // without the id, which may be another one now
 	}
 	return nil
@@ -185,7 +185,7 @@ func (r *request) mayRead(s *store.Session) error {
 // hold is documents.hold for a session that the request may see.
 func (r *request) hold(ctx context.Context, path string, f, send func(*document) error) error {
 	return r.s.docs.hold(ctx, path, func(doc *document) error {
-		if err := r.mayRead(doc.sess); err != nil {
+		if err := r.mayRead(doc.sess.Header()); err != nil {
 			return err
 		}
 		return f(doc)

@@ -442,8 +442,31 @@ func TestLimitedStale(t *testing.T) {
 			t.Errorf("%s: %d %s; want no part of it", part, code, body)
 		}
 	}
-	if code, body := m.as("writer", "POST", path+"/label", `{"entry":"s1","label":"x"}`, "Content-Type", "application/json"); code == 200 || strings.Contains(body, "hidden-id") {
-		t.Errorf("%d %s; want that nothing is written to it, and not its id", code, body)
+}
+
+// A limited token does not change a session that has become one of another project since the list was read, and learns nothing of it.
+func TestLimitedStaleChanges(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ action, params string }{{"label", `{"entry":"s1","label":"x"}`}, {"fork", `{}`}, {"fork", `{"leaf":"s1"}`}, {"trash", `{}`}} {
+		m, _ := newTeamArchive(t)
+		all, err := m.store.OpenWriting("team://archive", "")
+		m.must(err)
+		path := "/api/v1/sessions/" + beds
+		if code, body := m.as("writer", "GET", path, ""); code != 200 {
+			t.Fatalf("%d %s; want the status 200", code, body)
+		}
+		at, err := all.Stat(t.Context(), ourLog)
+		m.must(err)
+		before, err := all.Replace(t.Context(), at, []byte(strings.TrimSuffix(strings.ReplaceAll(head("hidden-id"), "/garden", "/vault"), "\n")),
+			[]byte(strings.TrimSuffix(said("s1", "", "user", "The combination is 1234"), "\n")))
+		m.must(err)
+		code, body := m.as("writer", "POST", path+"/"+c.action, c.params, "Content-Type", "application/json")
+		if code == 200 || strings.Contains(body, "combination") || strings.Contains(body, "/vault") || strings.Contains(body, "hidden-id") {
+			t.Errorf("%s: %d %s; want no part of it", c.action, code, body)
+		}
+		if now, err := all.Stat(t.Context(), ourLog); err != nil || now.Generation != before.Generation || now.Size != before.Size {
+			t.Errorf("%s: %+v, %v; want %+v", c.action, now, err, before)
+		}
 	}
 }
 

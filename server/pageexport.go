@@ -88,7 +88,7 @@ func exportPage(r *request) error {
 		return err
 	}
 	defer s.Close()
-	if err := r.mayRead(s); err != nil {
+	if err := r.mayRead(s.Header()); err != nil {
 		return err
 	}
 	if opt.Leaf != nil {

@@ -28,7 +28,7 @@ func (r *request) changing(key string, f func(context.Context, *store.Session) e
 	if err != nil {
 		return err
 	}
-	if err = r.mayRead(s); err == nil {
+	if err = r.mayRead(s.Header()); err == nil {
 		err = f(ctx, s)
 	}
 	if closeErr := s.Close(); err == nil {
@@ -232,7 +232,7 @@ func trash(r *request, p sessionParams) (wire.Trashed, error) {
 	if err != nil {
 		return wire.Trashed{}, err
 	}
-	item, err := r.s.store.TrashAs(context.WithoutCancel(r.Context()), r.writing().Writer, row.Path)
+	item, err := r.s.store.TrashAs(context.WithoutCancel(r.Context()), r.writing().Writer, row.Path, r.mayRead)
 	if err != nil {
 		return wire.Trashed{}, err
 	}

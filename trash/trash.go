@@ -121,21 +121,21 @@ func (e *NeededError) Error() string {
 // Put moves the session at a path to the trash. It refuses a log that is not a session, one that another program has open for writing
 // (backend.ErrHeld), and one that other sessions continue (*NeededError).
 func (t *Trash) Put(ctx context.Context, path string) (Item, error) {
-	return t.putPath(ctx, path, backend.Writer{}, false)
+	return t.putPath(ctx, path, backend.Writer{}, nil, false)
 }
 
-// PutAs is Put for a writer; see place.Machine.OpenAs.
-func (t *Trash) PutAs(ctx context.Context, writer backend.Writer, path string) (Item, error) {
-	return t.putPath(ctx, path, writer, false)
+// PutAs is Put for a writer; see place.Machine.OpenAs. If may returns an error for the session that is at the path now, it stays there.
+func (t *Trash) PutAs(ctx context.Context, writer backend.Writer, path string, may func(session.Header) error) (Item, error) {
+	return t.putPath(ctx, path, writer, may, false)
 }
 
 // PutHeld is Put even if another program has the log open, or other sessions continue it. What that program writes later is lost, and the
 // other sessions lose what comes before.
 func (t *Trash) PutHeld(ctx context.Context, path string) (Item, error) {
-	return t.putPath(ctx, path, backend.Writer{}, true)
+	return t.putPath(ctx, path, backend.Writer{}, nil, true)
 }
 
-func (t *Trash) putPath(ctx context.Context, path string, writer backend.Writer, force bool) (item Item, err error) {
+func (t *Trash) putPath(ctx context.Context, path string, writer backend.Writer, may func(session.Header) error, force bool) (item Item, err error) {
 	bin, err := t.open()
 	if err != nil {
 		return Item{}, err
@@ -147,7 +147,7 @@ func (t *Trash) putPath(ctx context.Context, path string, writer backend.Writer,
 	defer func() { err = errors.Join(err, release()) }()
 	// The first round is strict; later ones include what other programs appended meanwhile.
 	for round := range mostRetries {
-		item, err = t.put(ctx, bin, l, backend.RewriteOptions{Force: force, Grown: round > 0})
+		item, err = t.put(ctx, bin, l, may, backend.RewriteOptions{Force: force, Grown: round > 0})
 		if !errors.Is(err, backend.ErrConflict) {
 			return item, err
 		}
@@ -156,7 +156,7 @@ func (t *Trash) putPath(ctx context.Context, path string, writer backend.Writer,
 }
 
 // put fails with ErrConflict, and leaves nothing in the trash, if another process wrote to the session meanwhile.
-func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, opt backend.RewriteOptions) (Item, error) {
+func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, may func(session.Header) error, opt backend.RewriteOptions) (Item, error) {
 	from, err := place.Abs(l.Path)
 	if err != nil {
 		return Item{}, err
@@ -170,6 +170,11 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 	if err := log.Close(); err != nil {
 		return Item{}, err
 	}
+	if may != nil {
+		if err := may(h); err != nil {
+			return Item{}, err
+		}
+	}
 	if !opt.Force {
 		if by, err := t.m.NeededBy(ctx, d, l); err != nil || len(by) > 0 {
 			return Item{}, cmp.Or(err, error(&NeededError{from, by}))
@@ -180,7 +185,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 		if l, err = l.Expand(ctx); err != nil {
 			return Item{}, logtree.Named(from, err)
 		}
-		return t.put(ctx, bin, l, opt)
+		return t.put(ctx, bin, l, may, opt)
 	}
 	all, err := backend.ReadAll(ctx, l.Backend, at)
 	if err != nil {

@@ -131,7 +131,7 @@ func crossed(w *world.World, path string, from, to dialect.Dialect, dir string) 
 }
 
 // Whatever a session holds, each message of the converted one is one that the target's program would send and a provider
-// accepts, and each call has one result right behind it. Within a family messages are copied, so that only whole sessions are tried there.
+// accepts, and each call has one result directly after it. Within a family messages are copied, so that only whole sessions are tried there.
 func TestConvertSendable(t *testing.T) {
 	t.Parallel()
 	w, folder := inMemory(t)

@@ -364,7 +364,7 @@ func (c *crossing) learn(e session.Entry, records []session.Span) {
 			}
 		}
 		if _, sent := c.sent(b.Role, b.JSON); sent != nil && dialect.Speaks(dialect.Prose(others)) && c.after[e.Index].calls.at != e.Index {
-			c.after[e.Index].calls = openCalls{} // a result after it would not be right behind its call
+			c.after[e.Index].calls = openCalls{} // a result after it would not directly follow its call
 		}
 	}
 }

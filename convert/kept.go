@@ -57,7 +57,7 @@ func (s *script) readCalls(stretch int, seen *session.Context) error {
 		others, results := dialect.Results(messageParts(s.to.Dialect, m.JSON))
 		asks := s.to.Dialect.Codec().Role(m.JSON) == session.RoleAssistant
 		if asks && !answering || slices.ContainsFunc(dialect.Spoken(others), isProse) { // otherwise calls in a row are of one answer
-			open = nil // a result after it would not be right behind its call
+			open = nil // a result after it would not directly follow its call
 			clear(answered)
 		}
 		answering = asks

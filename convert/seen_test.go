@@ -26,7 +26,7 @@ func (s seen) String() string { return fmt.Sprintf("%s %q", s.role, s.forms[0]) 
 // seenAt returns what the model sees at an entry, as far as agents must agree. What they may do differently is made equal
 // by rule:
 //   - thinking, blank texts, and the agent's own system messages do not count;
-//   - each result stands behind its call; second ones do not count; one that is missing is there;
+//   - each result follows its call; second ones do not count; one that is missing is there;
 //   - a newline at the end of a text does not count: Claude Code adds one between texts.
 func seenAt(w *world.World, s *store.Session, leaf session.EntryID) []seen {
 	w.Helper()

@@ -69,7 +69,7 @@ func (c *caller) cancel(id string) {
 	c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":` + id + `}}`)
 }
 
-// A request that is being carried out ends, and one that waits behind it is answered at once. The requests that wait with them go on.
+// A request that is being carried out ends, and one that waits for it is answered at once. Other waiting requests go on.
 func TestCancelRequest(t *testing.T) {
 	t.Parallel()
 	c, b := dialSlow(t)
@@ -113,7 +113,7 @@ func TestCancelConvert(t *testing.T) {
 	c.hangUp()
 }
 
-// An append that has begun is finished and answered as if it had not been cancelled. One that waits behind it is not carried out.
+// An append that has begun is finished and answered as if it had not been cancelled. One that waits for it is not carried out.
 func TestCancelAppend(t *testing.T) {
 	t.Parallel()
 	c, b := dialSlow(t)

@@ -1,5 +1,5 @@
 // Package casting makes messages that every provider accepts from the parts that a model sees: consecutive answers are one message, each
-// result stands right behind the message with its call, every call has one result, and no id of a call is used twice. It does not depend on
+// result directly follows the message with its call, every call has one result, and no id of a call is used twice. It does not depend on
 // package convert.
 package casting
 
@@ -254,7 +254,7 @@ func addEntry(list []int, seen *map[int]bool, i int) []int {
 // units returns the messages with the results behind their calls. open are the restored calls that wait for a result where a stretch
 // begins.
 func (b *casting) units(open [][]session.ToolCall) (list []Unit) {
-	// A call may wait at several stretches: its result stands before the first of them, right behind the call.
+	// A call may wait at several stretches: its result stands before the first of them, directly after the call.
 	for k, calls := range slices.Backward(open) {
 		for _, o := range calls {
 			b.await(o, k)

@@ -45,7 +45,7 @@ func TestManyAnswers(t *testing.T) {
 	}
 }
 
-// TestAwaited: a restored call that still waits for its result at a later stretch gets one result, right behind the call, whether the source
+// TestAwaited: a restored call that still waits for its result at a later stretch gets one result, directly after the call, whether the source
 // shows the call or not.
 func TestAwaited(t *testing.T) {
 	dig := session.ToolCall{ID: "old", Name: "dig"}
